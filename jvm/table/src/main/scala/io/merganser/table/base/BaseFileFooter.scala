@@ -50,7 +50,8 @@ object BaseFileFooter {
 
   /**
    * @throws java.io.FileNotFoundException if the file is gone
-   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is not a Parquet file, or a truncated one
+   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is not a Parquet file, a truncated one, or
+   * one whose footer has another checksum than its own entry says
    */
   def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
 
@@ -61,10 +62,15 @@ object BaseFileFooter {
   }
 
   private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
-    val reader =
-      named(path, file.getLength)(ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build()))
-    try named(path, file.getLength)(checked(new BaseFileFooter(path.getName, reader.getFooter), file.getLength))
-    finally reader.close()
+    val options = HadoopReadOptions.builder(conf, path).build()
+    val input   = named(path, file.getLength)(new FooterInput(file.newStream()))
+    try
+      named(path, file.getLength) {
+        val metadata = ParquetFileReader.readFooter(file, options, input)
+        FooterChecksum.check(input.lastBuffer)
+        checked(new BaseFileFooter(path.getName, metadata), file.getLength)
+      }
+    finally input.close()
   }
 
   /** The footer, if its column chunks and their pages are in the file. */

@@ -4,11 +4,12 @@ import io.merganser.table.index.BloomFilter
 import io.merganser.table.schema.MetaColumns
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.EncryptionPropertiesFactory
 import org.apache.parquet.hadoop.ParquetWriter
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.hadoop.util.HadoopOutputFile
-import org.apache.parquet.io.{OutputFile, PositionOutputStream}
+import org.apache.parquet.io.OutputFile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -65,9 +66,10 @@ final class BaseFileWriter(
     options: BaseFileOptions = BaseFileOptions(),
     storesKeys: Boolean = true
 ) {
-  private[this] val file   = new CountedFile(HadoopOutputFile.fromPath(path, conf))
-  private[this] val writer = new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys)
-  private[this] var rows   = 0L
+  private[this] val file = new BaseFileOutput(HadoopOutputFile.fromPath(path, conf))
+  private[this] val writer =
+    new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys, beginFooter)
+  private[this] var rows = 0L
 
   /** @param row not retained, so it may be reused */
   def write(row: InternalRow): Unit = {
@@ -80,6 +82,14 @@ final class BaseFileWriter(
 
   /** Bytes so far: written ones, and buffered ones before compression. */
   def estimatedBytes: Long = writer.estimatedBytes
+
+  /** A signed footer must not be changed, so that files that are encrypted have no checksum of ours. */
+  private def beginFooter(): Map[String, String] =
+    if (conf.get(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME) != null) Map.empty
+    else {
+      file.beginFooter()
+      Map(FooterChecksum.Entry -> FooterChecksum.Unset)
+    }
 
   /** Closes the file. */
   def close(): BaseFileWritten = {
@@ -100,6 +110,7 @@ final class BaseFileWriter(
  * Writes rows to any Parquet output: a base file, or the content of a log block.
  *
  * @param fileName footer entry for sorted rows; None: no entry
+ * @param entries  called once after the last row, when the footer begins: more entries of it
  */
 private[table] final class RowParquetWriter(
     conf: Configuration,
@@ -107,7 +118,8 @@ private[table] final class RowParquetWriter(
     fileName: Option[String],
     schema: StructType,
     options: BaseFileOptions,
-    storesKeys: Boolean = true
+    storesKeys: Boolean = true,
+    entries: () => Map[String, String] = () => Map.empty
 ) {
   val keys: KeyTracker = new KeyTracker(
     if (storesKeys) schema.fieldNames.indexOf(MetaColumns.RecordKey) else KeyTracker.Apart,
@@ -116,7 +128,7 @@ private[table] final class RowParquetWriter(
   )
 
   private[this] val writer: ParquetWriter[InternalRow] = new RowParquetWriter.Builder(file,
-    new RowWriteSupport(schema, keys))
+    new RowWriteSupport(schema, keys, entries))
     .withConf(conf)
     .withCompressionCodec(CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)))
     .withRowGroupSize(options.rowGroupBytes)
@@ -140,30 +152,5 @@ private object RowParquetWriter {
       extends ParquetWriter.Builder[InternalRow, Builder](file) {
     override protected def self(): Builder                                                 = this
     override protected def getWriteSupport(conf: Configuration): WriteSupport[InternalRow] = support
-  }
-}
-
-/** Records the file's size, so that no storage call is needed for it. */
-private final class CountedFile(file: OutputFile) extends OutputFile {
-  private[this] var size = 0L
-
-  def sizeBytes: Long = size
-
-  override def create(blockSizeHint: Long): PositionOutputStream = counted(file.create(blockSizeHint))
-  override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream =
-    counted(file.createOrOverwrite(blockSizeHint))
-  override def supportsBlockSize: Boolean = file.supportsBlockSize
-  override def defaultBlockSize: Long     = file.defaultBlockSize
-  override def getPath: String            = file.getPath
-
-  private def counted(out: PositionOutputStream): PositionOutputStream = new PositionOutputStream {
-    override def getPos: Long                                          = out.getPos
-    override def write(b: Int): Unit                                   = out.write(b)
-    override def write(b: Array[Byte], offset: Int, length: Int): Unit = out.write(b, offset, length)
-    override def flush(): Unit                                         = out.flush()
-    override def close(): Unit = {
-      size = out.getPos
-      out.close()
-    }
   }
 }

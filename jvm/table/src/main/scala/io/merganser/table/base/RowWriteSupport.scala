@@ -11,8 +11,16 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.types._
 
-/** Writes rows as Parquet columns with the schema of [[BaseFileSchema]], passing record keys to `keys`. */
-private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) extends WriteSupport[InternalRow] {
+/**
+ * Writes rows as Parquet columns with the schema of [[BaseFileSchema]], passing record keys to `keys`.
+ *
+ * @param entries called once, when the footer begins: its entries beside those of `keys`
+ */
+private[base] final class RowWriteSupport(
+    schema: StructType,
+    keys: KeyTracker,
+    entries: () => Map[String, String]
+) extends WriteSupport[InternalRow] {
   import RowWriteSupport.ColumnWriter
 
   private[this] val names: Array[String]         = schema.fieldNames
@@ -48,7 +56,11 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
     consumer.endMessage()
   }
 
-  override def finalizeWrite(): FinalizedWriteContext = new FinalizedWriteContext(keys.footer)
+  override def finalizeWrite(): FinalizedWriteContext = {
+    val all = keys.footer
+    entries().foreach { case (entry, value) => all.put(entry, value) }
+    new FinalizedWriteContext(all)
+  }
 
   private[this] def writeFields(row: InternalRow, names: Array[String], columns: Array[ColumnWriter]): Unit = {
     var i = 0

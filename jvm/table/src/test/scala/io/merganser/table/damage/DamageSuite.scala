@@ -213,25 +213,26 @@ private object DamageSuite {
 
   /**
    * Damages that no reader can tell from a legal file, with the reason: the format has no checksum there, and other
-   * engines store none. Ours are in commits and plans, in the pages of base files and for log blocks.
+   * engines store none. Ours are in commits and plans, in footers and pages of base files and for log blocks.
    */
   def undetectable(isOurs: Boolean, table: MemoryTable, damage: Damage): Option[String] = {
     val isOfVersion6 = isVersion6(table)
     FileKind.of(damage.file) match {
       case "properties"               => Some("of hoodie.properties only the table's names have a checksum")
-      case "base file"                => Some("footers and headers of pages have no checksum")
+      case "base file" if isOurs      => Some("headers of pages have no checksum")
+      case "base file"                => Some("footers of other engines and headers of pages have no checksum")
       case "log file" if isOfVersion6 => Some("version 6 skips blocks that are cut short, and commits do not name logs")
       case "log file" if !isOurs      => Some("blocks of other engines have no checksum")
       case kind if (!isOurs || isOfVersion6) && kind.endsWith("instant") =>
         Some("commits and plans of other engines have no checksum")
       case "archived history" | "schema history" | "bucket metadata" =>
         Some("these files of other engines have no checksum")
-      case "markers" => Some("a marker is a name")
+      case "markers" => Some("a marker is a name, or a line of a file that has neither a length nor a checksum")
       case _         => None
     }
   }.filter(_ =>
     damage.isInPlace || damage.kind == "duplicated bytes" || damage.kind == "swapped files" ||
-      FileKind.of(damage.file) == "properties" || isVersion6(table))
+      Set("properties", "markers")(FileKind.of(damage.file)) || isVersion6(table))
 
   private def isVersion6(table: MemoryTable): Boolean =
     new String(table.bytes(".hoodie/hoodie.properties"), "UTF-8").contains("hoodie.table.version=6")

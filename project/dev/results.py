@@ -10,16 +10,18 @@ from typing import Callable
 
 from dev.process import Failed, say
 
+MESSAGE = 300  # characters of a failed test's message in the closing lines
 SLOWEST = 25  # number of tests of each kind that are printed with their times
 
 
 class Results:
-    """Closing lines of the steps of one run, and how many tests passed and failed in them."""
+    """Closing lines of the steps of one run, how many tests passed and failed in them, and what failed."""
 
     def __init__(self) -> None:
         self.passed = 0
         self.failed = 0
         self.closing: list[str] = []
+        self.failures: list[str] = []
 
     def step(self, name: str, work: Callable[[], str | None], *, timed: bool = True) -> bool:
         """Run a step; what it returns is its closing line. A step that fails counts as one failure at least.
@@ -41,13 +43,15 @@ class Results:
         return fine
 
     def finish(self) -> int:
-        """Print the closing lines, with the total alone on the last one, and return the exit code."""
+        """Print what failed and the closing lines, with the total alone on the last one, and return the exit code."""
+        if self.failures:
+            say("\n".join(["", "Failed:", *(f"  {failure}" for failure in self.failures)]))
         say("\n" + "\n".join(self.closing))
         say(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed else 0
 
     def scalatest(self, output: str) -> str:
-        """Add the counts of every module from sbt's output."""
+        """Add the counts of every module from sbt's output, and the names of failed tests."""
 
         def total(pattern: str) -> int:
             return sum(int(number) for number in re.findall(pattern, output))
@@ -55,12 +59,13 @@ class Results:
         succeeded, failed = total(r"Tests: succeeded (\d+)"), total(r"Tests: succeeded \d+, failed (\d+)")
         aborted, canceled = total(r"Suites: completed \d+, aborted (\d+)"), total(r"Tests: .*canceled (\d+)")
         self.passed += succeeded
+        self.failures += re.findall(r"^\[info\] - (.*) \*\*\* FAILED \*\*\*", output, re.MULTILINE)
         others = len(re.findall(r"not passed: (?!tests)|\bcompileIncremental\) Compilation failed", output))
         self.failed += failed + aborted + canceled + others
         return f"ScalaTest: {succeeded} passed, {failed} failed, {canceled} canceled, {aborted} suites aborted"
 
     def pytest(self, report: Path) -> str:
-        """Add the counts from pytest's JUnit report."""
+        """Add the counts from pytest's JUnit report, and the names and messages of failed tests."""
         suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
         assert suite is not None
         count = {name: int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")}
@@ -68,6 +73,10 @@ class Results:
         passed = count["tests"] - failed - count["skipped"]
         self.passed += passed
         self.failed += failed
+        for test in suite.iter("testcase"):
+            for outcome in (*test.iter("failure"), *test.iter("error")):
+                message = " ".join(outcome.get("message", "").split())[:MESSAGE]
+                self.failures.append(f"{test.get('classname')}::{test.get('name')}: {message}")
         seconds = float(suite.get("time", "0"))
         return f"pytest: {passed} passed, {failed} failed, {count['skipped']} skipped in {seconds:.0f} s"
 

@@ -80,3 +80,20 @@ def test_the_parts_of_a_line_without_a_jar_do_not_run(
     assert stage.events[0] == "ScalaTest ends"
     assert results.failed == 1
     assert sum("not run" in line for line in results.closing) == (2 - len(built)) * len(testing.FOLDERS)
+
+
+def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "report.xml"
+    failed = (
+        '<testcase classname="api" name="test_two"><failure message="assert 1&#10;  == 2">long</failure></testcase>'
+    )
+    counts = 'tests="2" failures="1" errors="0" skipped="0" time="1"'
+    report.write_text(f"<s><testsuite {counts}><testcase classname='api' name='test_one'/>{failed}</testsuite></s>")
+    results = Results()
+    results.step("pytest", lambda: results.pytest(report))
+    output = "[info] - adds rows *** FAILED *** (2 seconds)\n[info] Tests: succeeded 3, failed 1, canceled 0\n"
+    results.step("ScalaTest", lambda: results.scalatest(output))
+    assert results.finish() == 1
+    printed = capsys.readouterr().out
+    assert "Failed:\n  api::test_two: assert 1 == 2\n  adds rows\n" in printed
+    assert printed.endswith("\n4 passed, 2 failed\n")

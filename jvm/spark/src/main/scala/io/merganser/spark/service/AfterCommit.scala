@@ -38,7 +38,7 @@ object AfterCommit {
       result: WriteResult
   ): WriteResult = {
     val background   = BackgroundServices.failures(table)
-    val failed       = if (result.notes.isRepetition) Nil else services(session, table, settings)
+    val failed       = if (result.notes.isRepetition) Nil else services(session, table, due(settings, result))
     val unregistered = failureOf(register(session, table, settings))
     val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(unregisteredSentence)
     val done = result.copy(notes = result.notes.copy(
@@ -82,6 +82,12 @@ object AfterCommit {
       throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> instant,
         "failure" -> describe(f)).causedBy(f)
     }
+
+  /** Where no setting says who compacts, a write to a slice of very many logs does, so that reads stay bounded. */
+  private def due(settings: WriteConfig, result: WriteResult): WriteConfig =
+    if (result.notes.hasManyLogs && settings.compaction.isLeftOpen)
+      settings.copy(compaction = settings.compaction.dueNow)
+    else settings
 
   /**
    * Runs the inline services in their order, each whether or not the one before failed, and requests the others in the

@@ -199,8 +199,8 @@ final class TableWrite(
             val scope   = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
             val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
               settings.nonBlocking, BucketPlaces.ranges(index, table, transaction.instant, isOverwrite))
-            val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
-            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
+            val notes = this.notes(schema).copy(warnings = CompiledRule.warning(config, schema).toSeq)
+            Work((transaction.instant, written, noteLogs(notes, slices.listed, written.map(_.stat))),
               Some(CommitRequest(metadata, touched, basis)))
           }
         }
@@ -282,8 +282,12 @@ final class TableWrite(
     WriteNotes(ignoredOptions = settings.ignored, columnsAdded = changes.added, columnsWidened = changes.widened)
   }
 
-  private def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Seq[String] =
-    if (settings.compaction.isInline) Nil else TableWrite.manyLogs(slices, written).toSeq
+  /** A warning, unless this write compacts. */
+  private def noteLogs(notes: WriteNotes, slices: Seq[FileSlice], written: Seq[WriteStat]): WriteNotes =
+    TableWrite.manyLogs(slices, written).fold(notes) { sentence =>
+      val compacts = settings.compaction.isInline || settings.compaction.isLeftOpen
+      notes.copy(warnings = notes.warnings ++ Seq(sentence).filterNot(_ => compacts), hasManyLogs = true)
+    }
 
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
 
@@ -305,10 +309,9 @@ object TableWrite {
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 
-  /** Number of log files of a slice from which on a write warns that nothing compacts them. */
+  /** Number of log files of a slice from which on a write compacts the table, or warns that nothing does. */
   private[spark] val ManyLogs = 100
 
-  /** Compaction runs only if the write's options enable it, and every read merges all logs of a slice. */
   private[spark] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
     val appended = written.filter(_.isLogFile).map(_.group).toSet
     val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption

@@ -12,6 +12,7 @@ import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
  * @param serviceFailure sentences about the steps after the commit that failed, if any did
  * @param retries        times that the write was run again after a conflict
  * @param isRepetition   the write's transaction was committed before: this is that commit's result
+ * @param hasManyLogs    whether a slice that was written has so many logs that reads suffer
  */
 final case class WriteNotes(
     warnings: Seq[String] = Nil,
@@ -20,7 +21,8 @@ final case class WriteNotes(
     columnsWidened: Seq[String] = Nil,
     serviceFailure: Option[String] = None,
     retries: Int = 0,
-    isRepetition: Boolean = false
+    isRepetition: Boolean = false,
+    hasManyLogs: Boolean = false
 ) {
 
   /** All of it as sentences, for the log. */

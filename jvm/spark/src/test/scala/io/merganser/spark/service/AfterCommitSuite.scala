@@ -146,7 +146,23 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
   }
 
-  test("a write to a file group with very many logs that nothing compacts reports it") {
+  test("a write to a slice of very many logs compacts it where no setting says who does, and else reports it") {
+    val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true))
+    def logs = OpenTable.load(table).view.slices.map(_.logs.size).max
+    def write(change: String, more: (String, String)*) =
+      FrameWrite.append(spark, OpenTable.load(table), Map(more: _*), frame(Notation.changes(change))).notes
+    val direct = new DirectTable(table, bucketed = true)
+    (2 to TableWrite.ManyLogs).foreach(ts => direct.upsert(Notation.changes(s"k1@$ts=x")))
+    assert(logs == TableWrite.ManyLogs - 1)
+    assert(write("k1@200=y") == WriteNotes() && logs == TableWrite.ManyLogs)
+    val noted = write("k1@201=z", "hoodie.compact.inline" -> "false")
+    assert(noted.warnings.exists(_.contains(s"${TableWrite.ManyLogs + 1} log files")) && logs == TableWrite.ManyLogs + 1)
+    assert(write("k1@202=q").warnings.isEmpty && logs == 0)
+    assert(rows(table) == Seq("k1@202=q", "k2@1=a"))
+  }
+
+  test("the report of a file group with very many logs names it and what compacts it") {
     def slice(fileId: String, logs: Int) = FileSlice("p", fileId, "1", None,
       (1 to logs).map(i => LogFile("p", fileId, s"$i", 1, None, s".$fileId-$i", 1L)))
     val slices = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))

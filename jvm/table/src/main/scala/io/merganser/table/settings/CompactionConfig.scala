@@ -38,6 +38,7 @@ final case class LogCompactionConfig(isInline: Boolean, leastBlocks: Int)
  * @param isInline        after the write, if a compaction is due
  * @param isScheduled     after the write, if a compaction is due, it is scheduled and not run
  * @param isAsync         after the write, if a compaction is due, it is scheduled, and run in the background
+ * @param isLeftOpen      no setting says whether, or who compacts: a write to a slice of very many logs does
  * @param deltaCommits    since the last compaction that make one due
  * @param deltaSeconds    since the last compaction that make one due
  * @param logs            log compactions
@@ -46,6 +47,7 @@ final case class CompactionConfig(
     isInline: Boolean,
     isScheduled: Boolean,
     isAsync: Boolean,
+    isLeftOpen: Boolean,
     trigger: CompactionTrigger,
     deltaCommits: Int,
     deltaSeconds: Long,
@@ -58,6 +60,9 @@ final case class CompactionConfig(
 
   /** Whether a compaction that is due is scheduled after a write. */
   def followsWrites: Boolean = isInline || isScheduled || isAsync
+
+  /** The same after a write that is to compact in any case. */
+  def dueNow: CompactionConfig = copy(isInline = true, trigger = CompactionTrigger.NumCommits, deltaCommits = 1)
 }
 
 private[settings] object CompactionConfig {
@@ -74,6 +79,8 @@ private[settings] object CompactionConfig {
       isScheduled = isScheduled && isMergeOnRead,
       isAsync = isMergeOnRead && !isInline &&
         settings.explicitOrStored(Options.AsyncCompaction, stored).contains("true"),
+      isLeftOpen = isMergeOnRead && !Seq(Options.InlineCompaction, Options.ScheduleInline, Options.AsyncCompaction)
+        .exists(settings.explicitOrStored(_, stored).isDefined),
       trigger = CompactionTrigger.of(settings.required(Options.CompactionTriggerOption, stored)),
       deltaCommits = settings.whole(Options.CompactionDeltaCommits, stored).toInt,
       deltaSeconds = settings.whole(Options.CompactionDeltaSeconds, stored),

@@ -39,7 +39,7 @@ class Stage:
 
     def sbt(self, *_: Any) -> str:
         self.written |= self.built
-        for _ in range(100 if self.built == {"3.5", "4.2"} else 0):
+        for _ in range(1200 if self.built == {"3.5", "4.2"} else 0):
             time.sleep(0.05)
             if self.events:
                 break

@@ -140,7 +140,7 @@ final class PartitionRepair(
 
   private def bytes(path: String, instant: String): Array[Byte] = {
     val file = new MemoryFile(PartitionMetadata.ParquetName)
-    val writer = ExampleParquetWriter.builder(file).withType(Schema)
+    val writer = ExampleParquetWriter.builder(file).withConf(storage.conf).withType(Schema)
       .withExtraMetaData(PartitionMetadata.content(path, instant).toMap.asJava).build()
     writer.close()
     val out = new ByteArrayOutputStream()

@@ -85,8 +85,10 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
     try fs.listStatus(path(relative)).toSeq
     catch { case _: FileNotFoundException => Nil }
 
+  /** On the local file system without the process that Hadoop starts to set the permissions of each folder. */
   def makeFolder(relative: String): Unit =
-    if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
+    if (isLocal) { Files.createDirectories(localFile(relative)); () }
+    else if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
 
   /**
    * Deletes a file, and the checksum file that Hadoop's local file system writes beside it.

@@ -8,7 +8,7 @@ import org.apache.parquet.hadoop.api.{ReadSupport, WriteSupport}
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.hadoop.example.GroupReadSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, Type, Types}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{BINARY, INT32}
@@ -121,7 +121,12 @@ private[timeline] object HistoryParquet {
     val conf = new Configuration(storage.conf)
     conf.setBoolean(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, true)
     conf.set(ReadSupport.PARQUET_READ_SCHEMA, columns.toString)
-    ParquetReader.builder(new GroupReadSupport, storage.path(s"$folder/${file.name}")).withConf(conf).build()
+    new Reader(HadoopInputFile.fromPath(storage.path(s"$folder/${file.name}"), conf)).build()
+  }
+
+  /** Has the configuration of its file: the builder for a path parses Hadoop's default configuration. */
+  private final class Reader(file: HadoopInputFile) extends ParquetReader.Builder[Group](file) {
+    override protected def getReadSupport: ReadSupport[Group] = new GroupReadSupport
   }
 
   def rows(reader: ParquetReader[Group]): Iterator[Group] = Iterator.continually(reader.read()).takeWhile(_ != null)

@@ -219,15 +219,13 @@ object FaultyFileSystem {
   private val waiting                  = new ConcurrentHashMap[String, Boolean]
   private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
-  /** Configuration in which the scheme is registered. */
-  def configuration: Configuration = {
-    val conf = new Configuration()
-    conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
-    conf.set("fs.gs.impl", classOf[FaultyStore].getName)
-    conf.set("fs.hdfs.impl", classOf[FaultyHdfs].getName)
-    conf.set("fs.AbstractFileSystem.hdfs.impl", classOf[FaultyHdfsContext].getName)
-    conf
-  }
+  /** Configuration in which the schemes are registered. */
+  lazy val configuration: Configuration = HadoopDefaults.copy(
+    "fs.faulty.impl" -> classOf[FaultyFileSystem].getName,
+    "fs.gs.impl" -> classOf[FaultyStore].getName,
+    "fs.hdfs.impl" -> classOf[FaultyHdfs].getName,
+    "fs.AbstractFileSystem.hdfs.impl" -> classOf[FaultyHdfsContext].getName
+  )
 
   /** Runs the body while the nth operation fails, counted from 1. @return its result, and the operation that failed */
   def failing[T](n: Int, how: Fault)(body: => T): (Either[Throwable, T], Option[String]) = {

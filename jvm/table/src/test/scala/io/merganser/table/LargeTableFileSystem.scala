@@ -130,11 +130,7 @@ object LargeTableFileSystem {
   /** How the session or a Hadoop configuration names the file system. */
   val Setting: (String, String) = "fs.large.impl" -> classOf[LargeTableFileSystem].getName
 
-  def configuration: Configuration = {
-    val conf = new Configuration()
-    conf.set(Setting._1, Setting._2)
-    conf
-  }
+  lazy val configuration: Configuration = HadoopDefaults.copy(Setting)
 
   def register(table: LargeTable): Unit = synchronized { tables = tables.filter(_.root != table.root) :+ table }
 

@@ -22,7 +22,7 @@ import org.apache.hadoop.fs.permission.FsPermission
 final class StoragesSuite extends TableSuite {
 
   private def store(scheme: String, conditional: Boolean = false): Storage = {
-    val conf = new Configuration()
+    val conf = HadoopDefaults.copy()
     Seq("s3", "s3a", "s3n", "abfs", "zfs").foreach(s => conf.set(s"fs.$s.impl", classOf[FakeStore].getName))
     conf.setBoolean("fake.conditional", conditional)
     conf.setBoolean(s"fs.$scheme.impl.disable.cache", true)
@@ -32,7 +32,7 @@ final class StoragesSuite extends TableSuite {
   private val several = TableLock.Settings(timeoutMs = 300, severalWriters = true)
 
   test("a table is one, whatever name it has") {
-    val conf = new Configuration()
+    val conf = HadoopDefaults.copy()
     val real = Files.createDirectories(folder.resolve("t"))
     Files.createSymbolicLink(folder.resolve("link"), folder)
     val working = java.nio.file.Paths.get("").toAbsolutePath

@@ -9,7 +9,6 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, OperationType, Timeline, WriteStat}
-import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -28,7 +27,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     super.afterEach()
   }
 
-  protected def storage: Storage = Storage(folder.resolve("t").toUri.toString, new Configuration())
+  protected def storage: Storage = Storage(folder.resolve("t").toUri.toString, HadoopDefaults.shared)
 
   protected def faulty(name: String): Storage =
     Storage(s"faulty://${folder.resolve(name)}", FaultyFileSystem.configuration)

@@ -10,7 +10,7 @@ import java.util.Comparator
 
 /** A fresh folder for every test. */
 trait TempFolder extends BeforeAndAfterEach { this: Suite =>
-  protected val conf: Configuration = new Configuration()
+  protected val conf: Configuration = HadoopDefaults.shared
   protected var folder: LocalPath   = _
 
   protected def storage: Storage = Storage(folder.toUri.toString, conf)

@@ -6,7 +6,6 @@ import io.merganser.conformance.{CoalesceFields, KeepFirst}
 import io.merganser.merge.{MerganserException, Notation, RecordMerger}
 import io.merganser.table.commit.Creation
 import io.merganser.table.storage.Storage
-import org.apache.hadoop.conf.Configuration
 import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -28,7 +27,7 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   private def table(name: String, rule: Rule, mergeOnRead: Boolean): DirectTable = {
     tables += 1
-    val storage = Storage(folder.resolve(s"$tables-$name").toUri.toString, new Configuration())
+    val storage = Storage(folder.resolve(s"$tables-$name").toUri.toString, HadoopDefaults.shared)
     Creation.create(storage,
       DirectTable.properties(mergeOnRead) + ("hoodie.record.merge.mode" -> "CUSTOM") ++ rule.properties)
     new DirectTable(storage, bucketed = true, mergers = rule.classes)

@@ -5,7 +5,6 @@ import java.util.concurrent.TimeUnit
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.commit.{Creation, Transaction}
 import io.merganser.table.storage.{LockContender, Storage}
-import org.apache.hadoop.conf.Configuration
 
 import scala.util.{Failure, Success, Try}
 
@@ -112,5 +111,6 @@ object Writer {
   }
 
   def main(args: Array[String]): Unit =
-    upserting(new DirectTable(Storage(args(0), new Configuration()), bucketed = false, beating), args(1), args(2).toInt)
+    upserting(new DirectTable(Storage(args(0), HadoopDefaults.shared), bucketed = false, beating), args(1),
+      args(2).toInt)
 }

@@ -2,7 +2,7 @@ package io.merganser.spark.size
 
 import java.nio.file.{Files, Path}
 
-import org.apache.hadoop.conf.Configuration
+import io.merganser.table.HadoopDefaults
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.MessageTypeParser
@@ -26,7 +26,7 @@ object Archives {
     val files = instants.zipWithIndex.grouped(perFile).map { some =>
       val name   = s"${some.head._1._1}_${some.last._1._1}_0.parquet"
       val file   = new org.apache.hadoop.fs.Path(folder.resolve(name).toUri)
-      val writer = ExampleParquetWriter.builder(file).withType(schema).withConf(new Configuration()).build()
+      val writer = ExampleParquetWriter.builder(file).withType(schema).withConf(HadoopDefaults.shared).build()
       try some.foreach { case ((requested, completed), number) =>
           val row = new SimpleGroupFactory(schema).newGroup().append("instantTime", requested).append(
             "completionTime", completed).append("action", "commit").append("version", 1)

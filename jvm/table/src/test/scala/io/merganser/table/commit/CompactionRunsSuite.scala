@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
-import io.merganser.table.{DirectTable, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, HadoopDefaults, Leftovers, TableSuite}
 import io.merganser.table.file.{FileGroupId, Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
@@ -17,7 +17,6 @@ import io.merganser.table.timeline.{
   Timeline,
   WriteStat
 }
-import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try
 
@@ -218,7 +217,7 @@ final class CompactionRunsSuite extends TableSuite {
 object CompactionRunner {
 
   def main(args: Array[String]): Unit = {
-    val s       = Storage(args(0), new Configuration())
+    val s       = Storage(args(0), HadoopDefaults.shared)
     val instant = Instant(args(1), Action.Compaction, InstantState.Requested)
     ScheduledCompactions.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
     s.createNew("claimed", Array.emptyByteArray)

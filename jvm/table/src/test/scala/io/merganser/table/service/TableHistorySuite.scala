@@ -4,13 +4,12 @@ import java.io.File
 import java.nio.file.Paths
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{FaultyFileSystem, HadoopDefaults, TableSuite}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.ArchiveConfig
 import io.merganser.table.slice.TimeTravel
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
-import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try
 
@@ -160,7 +159,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     val tables = root.listFiles.map(new File(_, "table")).filter(_.isDirectory).sortBy(_.getPath)
     assert(tables.length >= 20)
     tables.foreach { folder =>
-      val s     = Storage(folder.toURI.toString, new Configuration())
+      val s     = Storage(folder.toURI.toString, HadoopDefaults.shared)
       val found = history(s, archived = true)
       val times = found.map(_.instant.requested)
       assert(found.nonEmpty && times == times.sorted.reverse, folder)

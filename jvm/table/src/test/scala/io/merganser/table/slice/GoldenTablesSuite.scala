@@ -1,14 +1,13 @@
 package io.merganser.table.slice
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import io.merganser.table.Rows
+import io.merganser.table.{HadoopDefaults, Rows}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.{DroppedColumns, MetaColumns}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
-import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._
@@ -22,7 +21,7 @@ import scala.collection.JavaConverters._
 /** Tables that the reference wrote, read without a Spark session by the same timeline, slices and merge as queries. */
 class GoldenTablesSuite extends AnyFunSuite {
   private val folder = new File(sys.props("merganser.root"), "tests/golden")
-  private val conf   = new Configuration()
+  private val conf   = HadoopDefaults.shared
 
   private val tables = Option(folder.list).toSeq.flatten.filter(new File(folder, _).isDirectory).sorted
 

@@ -3,7 +3,7 @@ package io.merganser.table.storage
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TableSuite
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
@@ -24,8 +24,9 @@ final class StorageSuite extends TableSuite {
   }
 
   test("what tasks need travels to them: storage with its settings, markers, completed instants, slices") {
-    val s = faulty("t")
-    s.conf.set("some.setting", "kept")
+    val conf = new Configuration(FaultyFileSystem.configuration)
+    conf.set("some.setting", "kept")
+    val s = Storage(s"faulty://${folder.resolve("t")}", conf)
     table(storage = s)
     partition(s, base("a", "100"))
     instantFile(s, "100_110.commit")

@@ -4,8 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
-import org.apache.hadoop.conf.Configuration
+import io.merganser.table.{FaultyFileSystem, HadoopDefaults, TableSuite}
 
 final class TableLockSuite extends TableSuite {
 
@@ -113,7 +112,7 @@ final class TableLockSuite extends TableSuite {
 
   test("the live lock of this process is not taken over, whatever name another writer calls the table by") {
     val link   = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectories(folder.resolve("t")))
-    val byLink = Storage(link.toString, new Configuration())
+    val byLink = Storage(link.toString, HadoopDefaults.shared)
     // A name that cannot be recognized as that of the same table.
     val unknown = faulty("t")
     assert(byLink.identity == storage.identity && unknown.identity != storage.identity)
@@ -218,7 +217,7 @@ final class WaitingThread(body: => Any, wait: Boolean = true) {
 object LockContender {
 
   def main(args: Array[String]): Unit = {
-    val storage = Storage(args(0), new Configuration())
+    val storage = Storage(args(0), HadoopDefaults.shared)
     args(1) match {
       case "die" =>
         TableLock.hold(storage, TableLock.Settings(leaseMs = args(2).toLong))(_ => Runtime.getRuntime.halt(0))

@@ -3,10 +3,10 @@ package io.merganser.table.timeline
 import java.io.File
 import java.nio.file.Paths
 
+import io.merganser.table.HadoopDefaults
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.avro.Schema
-import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import scala.collection.JavaConverters._
@@ -24,7 +24,7 @@ final class CleanRecordsSuite extends AnyFunSuite {
   for (name <- Seq("cow_archived", "cow_archived_v6"))
     test(s"$name: a plan and its metadata are read, and ours have the same fields and values") {
       val root     = Paths.get(System.getProperty("merganser.root"), "tests", "golden", name, "table").toFile
-      val s        = Storage(new File(root.toURI).toURI.toString, new Configuration())
+      val s        = Storage(new File(root.toURI).toURI.toString, HadoopDefaults.shared)
       val config   = TableConfig.load(s)
       val timeline = Timeline.load(s, config)
       val clean    = timeline.instants.filter(_.action == Action.Clean).last

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Paths
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import io.merganser.table.TableSuite
+import io.merganser.table.{HadoopDefaults, TableSuite}
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.MergeMode
@@ -12,7 +12,6 @@ import io.merganser.table.schema.{DroppedColumns, MetaColumns}
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
 import org.apache.avro.Schema
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileUtil
 
 import scala.collection.JavaConverters._
@@ -24,7 +23,7 @@ final class GoldenTimelineSuite extends TableSuite {
   private val tables = root.listFiles.filter(new File(_, "expected.json").exists).map(_.getName).sorted.toSeq
 
   private def golden(name: String): Storage =
-    Storage(new File(root, s"$name/table").toURI.toString, new Configuration())
+    Storage(new File(root, s"$name/table").toURI.toString, HadoopDefaults.shared)
 
   private def expected(name: String): JsonNode = new ObjectMapper().readTree(new File(root, s"$name/expected.json"))
 
@@ -121,8 +120,8 @@ final class GoldenTimelineSuite extends TableSuite {
     for (name <- Seq("mor_compacted", "mor_v8", "mor_v6")) {
       FileUtil.copy(new File(root, s"$name/table"), golden(name).fs,
         new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false,
-        new Configuration())
-      val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
+        HadoopDefaults.shared)
+      val s      = Storage(folder.resolve(name).toUri.toString, HadoopDefaults.shared)
       val before = view(s).slices
       assert(Rollback.failed(s, TableConfig.load(s), Transaction.Options()).isEmpty)
       val t    = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)

@@ -3,13 +3,12 @@ package io.merganser.table.timeline
 import java.time.{Clock, ZoneOffset}
 import java.util.Locale
 
-import io.merganser.table.TableSuite
+import io.merganser.table.{HadoopDefaults, TableSuite}
 import io.merganser.table.commit.Creation
 import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 import io.merganser.table.options.WriteOperation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import org.apache.hadoop.conf.Configuration
 
 final class TimelineSuite extends TableSuite {
 
@@ -62,7 +61,7 @@ final class TimelineSuite extends TableSuite {
     "a table that has archived nothing takes no instant before its first for an archived one; " +
       "one that was upgraded may") {
     for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
-      val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, new Configuration())
+      val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, HadoopDefaults.shared)
       Creation.create(s, properties() + ("hoodie.table.initial.version" -> initial))
       instantFile(s, "200_250.deltacommit")
       if (archives) s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)

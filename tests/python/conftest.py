@@ -38,8 +38,12 @@ remember_java_names()
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}
 
-#: Variants that a test keeps at least where it runs for some of them.
-SOME_VARIANTS = 3
+#: Variants that a test keeps at least where it runs for some of them, and of how many it keeps one at least.
+SOME_VARIANTS = 2
+AT_MOST = 4
+
+#: How tests name the types of tables.
+TABLE_TYPES = {"cow": "cow", "mor": "mor", "COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 
 #: How Spark runs expressions in half of the tests. Small tests spend a fifth of their time on the generation of code.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
@@ -81,13 +85,13 @@ def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pyt
 
 
 def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Of each test with many variants all but a third or a half of them, spread over their list."""
+    """Of each test with many variants all but a quarter, a third or a half of them, spread over their list."""
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         variants[item.nodeid.split("[")[0]].append(item)
     beyond = []
     for name, found in variants.items():
-        step = max(1, min(3, len(found) // SOME_VARIANTS))
+        step = max(1, min(AT_MOST, len(found) // SOME_VARIANTS))
         first = zlib.crc32(name.encode()) % step
         beyond += [item for i, item in enumerate(found) if i % step != first]
     return beyond
@@ -98,8 +102,8 @@ def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:
     both: dict[str, dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
         params = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        kind = params.pop("kind", None)
-        if kind in ("cow", "mor"):
+        kind = TABLE_TYPES.get(str(params.pop("kind", None)))
+        if kind:
             both[f"{item.nodeid.split('[')[0]} {sorted(params.items(), key=repr)}"][kind] = item
     chosen = {name: ("cow", "mor")[zlib.crc32(name.encode()) % 2] for name in both}
     return [

@@ -14,9 +14,9 @@ from merganser import Table
 SCHEMA = "id int, name string, ts bigint, part string"
 OFF = {"hoodie.clean.automatic": "false", "hoodie.parquet.small.file.limit": "0"}
 FULL = bool(os.environ.get("MERGANSER_FULL"))
-#: Type and version of a table; with MERGANSER_FULL=1 all of them.
-TABLES = [("COPY_ON_WRITE", "9"), ("MERGE_ON_READ", "6"), ("MERGE_ON_READ", "9")] + (
-    [("COPY_ON_WRITE", "6"), ("MERGE_ON_READ", "8")] if FULL else []
+#: Type and version of a table: each type, and both layouts of the timeline; with MERGANSER_FULL=1 all of them.
+TABLES = [("COPY_ON_WRITE", "9"), ("MERGE_ON_READ", "6")] + (
+    [("COPY_ON_WRITE", "6"), ("MERGE_ON_READ", "8"), ("MERGE_ON_READ", "9")] if FULL else []
 )
 ONE = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
 

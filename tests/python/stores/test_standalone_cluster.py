@@ -21,6 +21,7 @@ from session_process import SessionProcess
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
 
+FULL = bool(os.environ.get("MERGANSER_FULL"))
 SCHEMA = "id int, value string, ts bigint, part string"
 BUCKETS = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
 
@@ -170,7 +171,9 @@ def one_of_each_group(files: set[Path]) -> bool:
     return len(groups) == len(files) > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+#: Tasks that write logs are the same with each index; with buckets they may also write to a file group that is new.
+#: Merge-on-read tables without buckets run with MERGANSER_FULL=1, and in the next test.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if FULL or kind != "mor"])
 def test_a_write_whose_task_fails_whose_executor_is_killed_or_whose_attempts_run_at_once_has_each_row_once(
     running: Running, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
@@ -205,7 +208,7 @@ def test_a_write_whose_task_fails_whose_executor_is_killed_or_whose_attempts_run
     assert sorted(hudi.read(table.folder).business) == sorted(table.rows.values())
 
 
-@pytest.mark.parametrize("kind", ["mor", "buckets"] if os.environ.get("MERGANSER_FULL") else ["mor"])
+@pytest.mark.parametrize("kind", ["mor", "buckets"] if FULL else ["mor"])
 def test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts(
     running: Running, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:

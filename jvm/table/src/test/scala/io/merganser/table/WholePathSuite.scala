@@ -9,7 +9,6 @@ import io.merganser.table.service.Cleaning
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
 import io.merganser.table.storage.Storage
 import io.merganser.merge.Oracle.FileGroup
-import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -18,7 +17,8 @@ import scala.util.Random
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
-  private val perKind = if (sys.env.get("MERGANSER_FULL").contains("1")) 24 else 12
+  /** Six have each cleaning policy with each initial version of a table. */
+  private val perKind = if (sys.env.get("MERGANSER_FULL").contains("1")) 24 else 6
 
   private var folder: java.nio.file.Path = _
 
@@ -67,7 +67,7 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
       "random histories read as the oracle has them after every write and compaction") {
     val rule    = BuiltInRules.named(name).oracle
     var cleaned = 0
-    for (i <- 0 until (if (nested) perKind / 3 else perKind)) {
+    for (i <- 0 until (if (nested) perKind / 2 else perKind)) {
       val random = new Random(Histories.seed + i)
       val field  = if (nested) Map("hoodie.table.ordering.fields" -> "ts.of.at") else Map.empty
       // Readers of half of the tables know that a log file has one write, and do not open those that are replaced.
@@ -131,7 +131,7 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   private def create(name: String, properties: Map[String, String], bucketed: Boolean, nested: Boolean): DirectTable = {
-    val storage = Storage(folder.resolve(name).toUri.toString, new Configuration())
+    val storage = Storage(folder.resolve(name).toUri.toString, HadoopDefaults.shared)
     Creation.create(storage, properties)
     new DirectTable(storage, bucketed, nested = nested)
   }

@@ -10,11 +10,10 @@ import io.merganser.table.FaultyFileSystem.{After, Before, Dead, Fault, Hung, Lo
 import org.apache.commons.io.FileUtils
 
 /**
- * A file system that fails at operation n, for every n of a write: readers see the table before it or after it, and the
+ * A file system that fails at operation n of a write: readers see the table before it or after it, and the
  * next write repairs the table. Without an engine; the suites of the engine's module do this through Spark.
  *
- * All n for an operation that fails and for a death; for the other kinds of faults one n of some, and all with the
- * environment variable MERGANSER_FULL=1.
+ * One n of three for an operation that fails and for a death, of seven for the other kinds of faults: [[DrawnPoints]].
  */
 final class WriteFaultsSuite extends TableSuite {
 
@@ -22,7 +21,6 @@ final class WriteFaultsSuite extends TableSuite {
   private val batch   = "k1@20=A k2- k5@20=e k6@20=f"
   private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
   private val nextRow = "k3@30=C"
-  private val isFull  = sys.env.get("MERGANSER_FULL").contains("1")
 
   private val faults = Seq(Before -> "fails once", Dead -> "is dead from then on",
     After -> "takes effect and fails once", Lost -> "loses half of what is written once",
@@ -101,21 +99,19 @@ final class WriteFaultsSuite extends TableSuite {
       failed.isDefined
     }
 
-  /** Runs the body with a table's place for n = 1, 2, ... until it reports that operation n was not reached. */
+  /** Runs the body with a table's place for numbers of operations until it reports that operation n was not reached. */
   private def everyOperation(
       fault: Fault,
       place: String => Storage = faulty
   )(body: (Storage, (=> Unit) => Option[String]) => Boolean): Unit = {
-    val step = if (isFull || fault == Before || fault == Dead) 1 else 7
     def failing(n: Int)(work: => Unit): Option[String] = fault match {
       case hung: Hung => FaultyFileSystem.hanging(n, hung)(_.interrupt())(work)._2
       case _          => FaultyFileSystem.failing(n, fault)(work)._2
     }
-    var n     = 1
-    var tried = 0
-    while (body(place(s"n$n"), work => failing(n)(work))) { n += step; tried += 1 }
-    info(s"$tried points")
-    assert(n > 30)
+    val share = if (fault == Before || fault == Dead) 3 else 7
+    val end   = DrawnPoints.numbers(fault.toString, share).find(n => !body(place(s"n$n"), work => failing(n)(work))).get
+    info(s"at most $end operations")
+    assert(end > 30)
   }
 
   private def store(name: String): Storage =

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers}
 import io.merganser.table.index.HashRing
 import io.merganser.table.options.FailedWrites
@@ -38,9 +38,7 @@ final class RollbackSuite extends TableSuite {
     test(
       s"version $version: a write that fails at any operation ($how) is visible whole or not at all, " +
         "and the next write repairs the table") {
-      var n       = 1
-      var reached = true
-      while (reached) {
+      val end = DrawnPoints.numbers(s"$how $version").find { n =>
         val s = faulty(s"t$n")
         Creation.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
         s.createNew(".hoodie/metadata/x", Array[Byte](1))
@@ -48,8 +46,7 @@ final class RollbackSuite extends TableSuite {
         PropertiesUpdate.run(s, _ + (TableConfig.MetadataPartitions -> "files"))
         s.createNew(".hoodie/metadata/x", Array[Byte](1))
         val (result, failed) = FaultyFileSystem.failing(n, how)(write(s, "b"))
-        reached = failed.isDefined
-        val seen = view(s).slices.map(_.fileId)
+        val seen             = view(s).slices.map(_.fileId)
         assert(seen == (if (result.isRight) Seq("a", "b") else Seq("a")), failed)
         write(s, "c")
         val expected = seen :+ "c"
@@ -58,16 +55,14 @@ final class RollbackSuite extends TableSuite {
         assert(leftovers(s).isEmpty, failed)
         assert(names(s, "p").filter(_.endsWith(".parquet")) == view(s).slices.flatMap(_.base).map(_.name).toSet, failed)
         assert(!s.exists(".hoodie/metadata") && TableConfig.load(s).metadataPartitions.isEmpty, failed)
-        n += 1
+        failed.isEmpty
       }
-      assert(n > 50)
+      assert(end.get > 50)
     }
 
   for (how <- Seq(Before, After, Dead))
     test(s"a rollback that is interrupted at any operation ($how) is brought to its end by the next") {
-      var n       = 1
-      var reached = true
-      while (reached) {
+      val end = DrawnPoints.numbers(how.toString).find { n =>
         val s = faulty(s"t$n")
         table(storage = s)
         write(s, "a")
@@ -75,14 +70,13 @@ final class RollbackSuite extends TableSuite {
         writeBase(s, dead, "b")
         writeBase(s, dead, "c")
         val (_, failed) = FaultyFileSystem.failing(n, how)(pending(s))
-        reached = failed.isDefined
         assert(view(s).slices.map(_.fileId) == Seq("a"), failed)
         pending(s)
         assert(pending(s).isEmpty && leftovers(s).isEmpty, failed)
         assert(names(s, "p").count(_.endsWith(".parquet")) == 1, failed)
-        n += 1
+        failed.isEmpty
       }
-      assert(n > 10)
+      assert(end.get > 10)
     }
 
   test("the buckets of consistent hashing that a write stored which did not complete are removed, others stay") {

@@ -1,7 +1,7 @@
 package io.merganser.table.service
 
 import io.merganser.merge.Notation
-import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, DrawnPoints, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead, Fault, Hung, Lost}
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.HistorySettings
@@ -11,15 +11,14 @@ import io.merganser.table.storage.Storage
 import org.apache.commons.io.FileUtils
 
 /**
- * A file system that fails at operation n, for every n of an archiving: at any time every write is on the timeline or
+ * A file system that fails at operation n of an archiving: at any time every write is on the timeline or
  * in the history, rows stay, and the next archiving does the rest.
  *
- * All n for an operation that fails and for a death, in version 9; for the other kinds of faults and places one n of
- * some, and all with the environment variable MERGANSER_FULL=1.
+ * One n of three for an operation that fails and for a death, in version 9, and of seven for the other kinds of faults
+ * and places: [[DrawnPoints]].
  */
 final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
 
-  private val isFull = sys.env.get("MERGANSER_FULL").contains("1")
   private val settings =
     ArchiveConfig(minCommits = 2, maxCommits = 3, history = HistorySettings(batch = 2, retained = 1))
   private val rows = Seq("k1@17=v7", "k2@10=b")
@@ -50,12 +49,11 @@ final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
     }
     val all = archived(prepared) ++ active(prepared)
     assert(all.size == 8)
-    val isEach = version == 9 && prepared.fs.getUri == place("n0").fs.getUri && (fault == Before || fault == Dead)
-    val step   = if (isFull || isEach) 1 else 7
-    var n      = 1
-    while (fails(all, n, fault, place(s"n$n"))) n += step
-    info(s"$n operations")
-    assert(n > 20)
+    val isMain = version == 9 && prepared.fs.getUri == place("n0").fs.getUri && (fault == Before || fault == Dead)
+    val points = DrawnPoints.numbers(s"$version $fault $isMain", if (isMain) 3 else 7)
+    val end    = points.find(n => !fails(all, n, fault, place(s"n$n"))).get
+    info(s"at most $end operations")
+    assert(end > 20)
   }
 
   private def fails(all: Seq[String], n: Int, fault: Fault, storage: Storage): Boolean = {

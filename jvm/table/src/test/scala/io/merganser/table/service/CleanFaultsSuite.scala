@@ -1,12 +1,15 @@
 package io.merganser.table.service
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Action
 import org.apache.commons.io.FileUtils
 
-/** A file system that fails at each operation of a clean: nothing that is retained goes, and the next one completes. */
+/**
+ * A file system that fails at an operation of a clean: nothing that is retained goes, and the next one completes. At
+ * [[DrawnPoints]].
+ */
 final class CleanFaultsSuite extends TableSuite with CleaningFixture {
 
   private val how = commits(1)
@@ -39,8 +42,8 @@ final class CleanFaultsSuite extends TableSuite with CleaningFixture {
       val (expected, live) = (data(whole), show(view(whole).slices))
       assert(expected.size == 4 && operations.size > 10)
       val changes = operations.zipWithIndex.filter(o => isChange(o._1)).map(_._2 + 1)
-      val points = operations.indices.map(i => i + 1 -> (Before: Fault)) ++ changes.flatMap(n =>
-        Seq(n -> After, n -> Dead, n -> DeadAfter, n -> Lost))
+      val points = DrawnPoints.of(operations.indices.map(i => i + 1 -> (Before: Fault)) ++ changes.flatMap(n =>
+        Seq(n -> After, n -> Dead, n -> DeadAfter, n -> Lost)))
       for (((n, fault), i) <- points.zipWithIndex) {
         val s       = copied(s"point-$i")
         val (_, at) = FaultyFileSystem.failing(n, fault)(clean(s, how))

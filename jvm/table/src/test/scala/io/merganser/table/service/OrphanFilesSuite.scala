@@ -1,6 +1,6 @@
 package io.merganser.table.service
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.commit.{Creation, Heartbeat, Rollback}
 import io.merganser.table.file.{Marker, MarkerKind, Markers, PartitionMetadata}
@@ -201,9 +201,9 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     def remove(s: Storage, name: String) =
       service(s).remove(Long.MaxValue, Some(new Path(s"faulty://${folder.resolve(name)}-backup")))
     val operations = FaultyFileSystem.recorded(remove(copied("whole"), "whole"))
-    val points = operations.indices.flatMap { i =>
+    val points = DrawnPoints.of(operations.indices.flatMap { i =>
       if (isChange(operations(i))) Seq(Before, After, Dead, Lost).map(i + 1 -> _) else Seq(i + 1 -> (Before: Fault))
-    }
+    })
     for (((n, fault), i) <- points.zipWithIndex) {
       val s       = copied(s"point-$i")
       val (_, at) = FaultyFileSystem.failing(n, fault)(remove(s, s"point-$i"))

@@ -1,6 +1,6 @@
 package io.merganser.table.service
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.file.PartitionMetadata
 import io.merganser.table.properties.TableConfig
@@ -87,9 +87,9 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
         faulty(name)
       }
       val operations = FaultyFileSystem.recorded(act(copied("whole")))
-      val points = operations.indices.flatMap { i =>
+      val points = DrawnPoints.of(operations.indices.flatMap { i =>
         if (isChange(operations(i))) Seq(Before, After, Dead, Lost).map(i + 1 -> _) else Seq(i + 1 -> (Before: Fault))
-      }
+      })
       for (((n, fault), i) <- points.zipWithIndex) {
         val s       = copied(s"point-$i")
         val (_, at) = FaultyFileSystem.failing(n, fault)(act(s))

@@ -2,7 +2,7 @@ package io.merganser.table.service
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
@@ -10,7 +10,7 @@ import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, OperationType, WriteStat}
 import org.apache.commons.io.FileUtils
 
-/** Properties that are lost, damaged or overwritten. */
+/** Properties that are lost, damaged or overwritten; with faults at [[DrawnPoints]]. */
 final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
 
   private def repair(s: Storage) = new PropertiesRepair(s)(PropertiesCheck.require(s, _))
@@ -111,9 +111,9 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
         faulty(name)
       }
       val operations = FaultyFileSystem.recorded(act(copied("whole")))
-      val points = operations.indices.flatMap { i =>
+      val points = DrawnPoints.of(operations.indices.flatMap { i =>
         if (isChange(operations(i))) Seq(Before, After, Dead, Lost).map(i + 1 -> _) else Seq(i + 1 -> (Before: Fault))
-      }
+      })
       for (((n, fault), i) <- points.zipWithIndex) {
         val s       = copied(s"point-$i")
         val (_, at) = FaultyFileSystem.failing(n, fault)(act(s))

@@ -1,7 +1,7 @@
 package io.merganser.table.service
 
 import io.merganser.merge.{MerganserException, Notation}
-import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, DrawnPoints, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
@@ -11,14 +11,12 @@ import org.apache.commons.io.FileUtils
 import scala.util.Try
 
 /**
- * A file system that fails at each operation of a restore and of a rollback: readers see the table before it or after
+ * A file system that fails at an operation of a restore and of a rollback: readers see the table before it or after
  * it, also those that began before, writes are refused until it is finished, and the next call finishes it.
  *
- * Each change with one kind of fault in turn; with all kinds with the environment variable MERGANSER_FULL=1.
+ * Of three operations that change something one is drawn, and one kind of fault: [[DrawnPoints]].
  */
 final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
-
-  private val isFull = sys.env.get("MERGANSER_FULL").contains("1")
 
   /** @return the second write and the last one */
   private def prepare(version: Int, mergeOnRead: Boolean): (String, String) = {
@@ -58,11 +56,8 @@ final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
       val files   = { val s = copied("files"); (pruned(s, timelineOf(s)), { act(s); pruned(s, timelineOf(s)) }) }
       val changes = operations.zipWithIndex.filter(o => isChange(o._1)).map(_._2 + 1)
       val kinds   = Seq[Fault](Dead, After, DeadAfter, Lost)
-      val ofChanges = changes.zipWithIndex.flatMap { case (n, i) =>
-        if (isFull) kinds.map(n -> _) else Seq(n -> kinds(i % kinds.size))
-      }
-      val points = operations.indices.filter(_ % (if (isFull) 1 else 5) == 0).map(i => i + 1 -> (Before: Fault)) ++
-        ofChanges
+      val points = DrawnPoints.of(operations.indices.map(i => i + 1 -> (Before: Fault)), share = 15) ++
+        DrawnPoints.of(changes.flatMap(n => kinds.map(n -> _)), share = 12)
       for (((n, fault), i) <- points.zipWithIndex) {
         val s            = copied(s"point-$i")
         val early        = timelineOf(s)

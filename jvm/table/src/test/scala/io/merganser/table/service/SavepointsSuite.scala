@@ -1,7 +1,7 @@
 package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.storage.Storage
@@ -88,7 +88,8 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
         if (isDelete) { savepoints(s).delete(Some(t("200"))); () }
         else { savepoints(s).create(Some(t("200")), "ops", "why"); () }
       val operations = FaultyFileSystem.operations(act(prepared(s"all-$isDelete")))
-      for (n <- 1 to operations; fault <- Seq(FaultyFileSystem.Before, FaultyFileSystem.After)) {
+      val faults     = Seq(FaultyFileSystem.Before, FaultyFileSystem.After)
+      for ((n, fault) <- DrawnPoints.of((1 to operations).flatMap(n => faults.map(n -> _)))) {
         val s            = prepared(s"$isDelete-$n-${fault == FaultyFileSystem.After}")
         val (result, at) = FaultyFileSystem.failing(n, fault)(act(s))
         val left         = timeline(s).savepoints

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -113,14 +114,15 @@ class Bridge:
         return self._call("history", self._session, path, limit, archived)
 
     def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any:
-        return self._call("call", self._session, procedure, json.dumps(arguments), json.dumps(dict(options or {})))
+        named = json.dumps(arguments), json.dumps(dict(options or {}))
+        return self._call("call", self._session, procedure, *named, shown=procedure)
 
     def file_slices(self, path: str) -> Any:
         return self._call("fileSlices", self._session, path)
 
-    def _call(self, method: str, *args: Any) -> Any:
+    def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
         try:
-            with progress(self._spark.sparkContext, method):
+            with progress(self._spark.sparkContext, shown or words(method), self._entry.progress):
                 response = getattr(self._entry, method)(*args)
         except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
             raise ours from ours.__context__
@@ -130,6 +132,18 @@ class Bridge:
                 raise
             raise error from failure
         return json.loads(response)
+
+
+def step_of(spark: SparkSession) -> Callable[[], str]:
+    """What a session's long call is doing, such as ``delete files: 120 of 3000``."""
+    jvm: Any = spark._jvm
+    step: Callable[[], str] = jvm.io.merganser.spark.python.PythonBridge.progress
+    return step
+
+
+def words(method: str) -> str:
+    """The name of a method of the JVM as it is shown: ``compactLogs`` is ``compact logs``."""
+    return re.sub(r"[A-Z]", lambda capital: f" {capital.group().lower()}", method)
 
 
 def has_jar(jvm: Any) -> bool:

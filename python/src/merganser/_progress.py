@@ -1,4 +1,4 @@
-"""One line on the terminal while Spark works. Nothing is shown when stderr is not a terminal."""
+"""One line on the terminal, or below a notebook's cell, while Spark works. Nothing is shown elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -14,20 +14,28 @@ from pyspark import SparkContext
 
 _FIRST_AFTER_S = 0.5  # short calls stay quiet
 _EVERY_S = 0.25
+_NOTEBOOK_WIDTH = 100
 
 
 @contextmanager
-def progress(context: SparkContext, what: str) -> Iterator[None]:
-    """Show the running stage and its tasks until the block ends, then clear the line.
+def progress(context: SparkContext, what: str, step: Callable[[], str] = str) -> Iterator[None]:
+    """Show the step, the running stage and its tasks until the block ends, then clear the line.
 
-    Stays quiet when stderr is not a terminal, and when Spark shows its own progress bar.
+    Stays quiet when stderr is neither a terminal nor a notebook, and when Spark shows its own progress bar.
+
+    Args:
+        context: Whose stages are shown.
+        what: The call, such as ``restore``.
+        step: Returns what the call is doing, such as ``delete files: 120 of 3000``, or nothing.
     """
     screen = sys.stderr
     if not _wanted(context, screen):
         yield
         return
     done = threading.Event()
-    line = threading.Thread(target=_show, args=(context, what, screen, done), name="merganser-progress", daemon=True)
+    line = threading.Thread(
+        target=_show, args=(context, what, step, screen, done), name="merganser-progress", daemon=True
+    )
     line.start()
     try:
         yield
@@ -37,37 +45,50 @@ def progress(context: SparkContext, what: str) -> Iterator[None]:
 
 
 def _wanted(context: SparkContext, screen: TextIO) -> bool:
-    if screen is None or not screen.isatty():  # there is no stderr at all under pythonw
+    if screen is None:  # there is no stderr at all under pythonw
         return False
-    return (context.getConf().get("spark.ui.showConsoleProgress") or "false").lower() != "true"
+    if _is_notebook(screen):  # Spark's own bar is in the terminal that started the notebook
+        return True
+    return screen.isatty() and (context.getConf().get("spark.ui.showConsoleProgress") or "false").lower() != "true"
 
 
-def _show(context: SparkContext, what: str, screen: TextIO, done: threading.Event) -> None:
+def _is_notebook(screen: TextIO) -> bool:
+    """Whether it is written below a cell, where a carriage return begins the line again, as in a terminal."""
+    return type(screen).__module__.startswith("ipykernel.")
+
+
+def _show(context: SparkContext, what: str, step: Callable[[], str], screen: TextIO, done: threading.Event) -> None:
     started = time.monotonic()
     tracker = context.statusTracker()
+    is_notebook = _is_notebook(screen)
+    width = _NOTEBOOK_WIDTH if is_notebook else shutil.get_terminal_size().columns - 1
+    # A notebook has no code that clears a line.
+    clear = f"\r{' ' * width}\r" if is_notebook else "\r\x1b[K"
     shown = False
     wait = _FIRST_AFTER_S
     while not done.wait(wait):
         wait = _EVERY_S
         try:
+            now = step()
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         except Exception:  # the session ended during the request: there is nothing left to show
             break
         finished = sum(stage.numCompletedTasks for stage in stages if stage is not None)
         tasks = sum(stage.numTasks for stage in stages if stage is not None)
         numbers = sorted(stage.stageId for stage in stages if stage is not None)
-        text = progress_line(what, time.monotonic() - started, numbers, finished, tasks)
-        screen.write("\r\x1b[K" + text[: shutil.get_terminal_size().columns - 1])
+        text = progress_line(what, time.monotonic() - started, numbers, finished, tasks, now)
+        screen.write(clear + text[:width])
         screen.flush()
         shown = True
     if shown:
-        screen.write("\r\x1b[K")
+        screen.write(clear)
         screen.flush()
 
 
-def progress_line(what: str, seconds: float, stages: list[int], finished: int, tasks: int) -> str:
-    """Return the text of the line, such as ``write  stage 7: 3 of 8 tasks  4.2 s``."""
-    if not stages:
-        return f"{what}  {seconds:.1f} s"
-    name = "stage" if len(stages) == 1 else "stages"
-    return f"{what}  {name} {', '.join(map(str, stages))}: {finished} of {tasks} tasks  {seconds:.1f} s"
+def progress_line(what: str, seconds: float, stages: list[int], finished: int, tasks: int, step: str = "") -> str:
+    """Return the text of the line, such as ``compact  compaction 20260131  stage 7: 3 of 8 tasks  4.2 s``."""
+    parts = [what, step]
+    if stages:
+        name = "stage" if len(stages) == 1 else "stages"
+        parts.append(f"{name} {', '.join(map(str, stages))}: {finished} of {tasks} tasks")
+    return "  ".join([*filter(None, parts), f"{seconds:.1f} s"])

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -615,11 +616,11 @@ def context(*, own_bar: bool = False) -> Any:
     return SimpleNamespace(getConf=lambda: conf, statusTracker=lambda: tracker)
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, context: Any) -> str:
+def shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, context: Any, step: Callable[[], str] = str) -> str:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(_progress, "_FIRST_AFTER_S", 0.01)
-    with _progress.progress(context, "write"):
-        deadline = time.monotonic() + (5 if screen.isatty() else 0.1)
+    with _progress.progress(context, "write", step):
+        deadline = time.monotonic() + (0.1 if type(screen) is io.StringIO else 5)
         while "stage 7: 3 of 8 tasks" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
     return screen.getvalue()
@@ -629,6 +630,24 @@ def test_on_a_terminal_a_long_call_shows_its_stage_and_clears_the_line(monkeypat
     text = shown(monkeypatch, Terminal(), context())
     assert "stage 7: 3 of 8 tasks" in text
     assert text.endswith("\r\x1b[K")
+
+
+def test_the_line_has_the_step_that_a_service_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(monkeypatch, Terminal(), context(), lambda: "delete files: 120 of 3000")
+    assert "write  delete files: 120 of 3000  stage 7: 3 of 8 tasks  0" in text
+    assert _progress.progress_line("restore", 4.24, [], 0, 0, "delete files: 1 of 2") == (
+        "restore  delete files: 1 of 2  4.2 s"
+    )
+
+
+def test_below_a_cell_of_a_notebook_the_line_is_shown_without_codes_of_terminals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_notebooks = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
+    text = shown(monkeypatch, of_notebooks(), context(own_bar=True))
+    assert "stage 7: 3 of 8 tasks" in text
+    assert "\x1b" not in text
+    assert text.split("\r")[-2].strip() == ""
 
 
 def test_nothing_is_shown_where_stderr_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ CLEANING = "test_cleaning.py::"
 LOG_COMPACTIONS = "test_log_compaction.py::"
 BACKGROUND = "BackgroundServicesSuite.scala::"
 CLUSTERED = "ClusteringServiceSuite.scala::"
+RUNS = "ClusteringRunsSuite.scala::"
 PLANNED = "ClusteringPlannerSuite.scala::"
 
 #: Where a changed value of each option is seen.
@@ -149,6 +150,8 @@ SEEN = {
     "hoodie.clustering.plan.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
     "hoodie.clustering.execution.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
     "hoodie.clustering.updates.strategy": "test_clustering.py::test_a_write_beside_a_planned_clustering",
+    "hoodie.clustering.enable.expirations": RUNS + "a clustering of a process that died in it is rolled back",
+    "hoodie.clustering.expiration.threshold.mins": RUNS + "a clustering of a process that died in it is rolled back",
     "hoodie.clustering.preserve.commit.metadata": CLUSTERED + "after writes, one is run or scheduled",
     "hoodie.layout.optimize.strategy": CLUSTERED + "files roll at the target size",
     "hoodie.layout.optimize.curve.build.method": CLUSTERED + "files roll at the target size",

@@ -50,6 +50,7 @@ def statement(text: str) -> Callable[[SparkSession, str], object]:
 
 _buckets = {INDEX: "BUCKET", BUCKETS: "2"}
 _cow, _mor = options_of(COW), options_of(MOR, **_buckets)
+_clustering = {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "1"}
 _inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
 ACTIONS: dict[str, Action] = {
@@ -59,6 +60,7 @@ ACTIONS: dict[str, Action] = {
     "delete": Action(_cow, writing(_cow, "(1, '', 20, 'p2'), (4, '', 20, 'p1')", **{OPERATION: "delete"})),
     "overwrite of partitions": Action(_mor, writing(_mor, "(8, 'added', 20, 'p1')", **{OPERATION: "insert_overwrite"})),
     "overwrite of the table": Action(_cow, writing(_cow, BATCH, **{OPERATION: "insert_overwrite_table"})),
+    "upsert with clustering": Action(_cow, writing(_cow, BATCH, **_clustering)),
     "upsert with compaction": Action(_mor, writing(_mor, BATCH, **_inline)),
     "compaction": Action(_mor, statement("CALL run_compaction(op => 'scheduleandexecute', path => '{}')")),
     "ALTER TABLE of columns": Action(_cow, statement("ALTER TABLE merganser.`{}` ADD COLUMN extra STRING")),

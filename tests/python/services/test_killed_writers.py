@@ -38,6 +38,7 @@ OF_HUDI = 12 if FULL else 4
 
 #: Where a writer is really killed: when a file of this name appears.
 KILLS = {
+    "upsert with clustering": r".*\.clustering\.inflight",
     "upsert, copy on write": r".*\.parquet",
     "compaction": r".*\.compaction\.inflight",
     "first write": r".*\.inflight",
@@ -256,9 +257,18 @@ def grown_old(path: Path) -> None:
         for file in folder.glob("*") if folder.is_dir() else ():
             if file.is_file():
                 os.utime(file, (past, past))
+    for file in clusterings(path):
+        os.utime(file, (past, past))
     lock = path / ".hoodie" / "lock"
     if lock.exists():
         time.sleep(max(0.0, lock.stat().st_mtime + LEASE_S + 1 - time.time()))
+
+
+def clusterings(path: Path) -> list[Path]:
+    """The plans of clusterings that have not completed."""
+    timeline = path / ".hoodie" / "timeline"
+    done = {file.name[:17] for file in timeline.glob("*.replacecommit")}
+    return [file for file in timeline.glob("*.clustering.requested") if file.name[:17] not in done]
 
 
 def leftovers(spark: SparkSession, path: Path) -> list[str]:
@@ -359,7 +369,9 @@ def left_behind(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 def test_hudi_reads_and_continues_a_table_whose_writer_was_killed(
     spark: SparkSession, hudi: HudiEngine, left_behind: list[Left], tmp_path: Path
 ) -> None:
-    tables = [left for left in left_behind if left.old.columns is not None and unfinished(left)]
+    dirty = [left for left in left_behind if left.old.columns is not None and unfinished(left)]
+    # Hudi refuses writes to the file groups of a clustering that died, until that is run or removed.
+    tables = [left for left in dirty if not clusterings(left.path)]
     step = max(1, len(tables) // OF_HUDI)
     some = tables[::step][:OF_HUDI]
     assert some

@@ -14,6 +14,8 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from merganser._bridge import step_of
+from merganser._progress import progress
 from merganser.errors import MerganserError
 from merganser.session import session
 
@@ -44,7 +46,8 @@ def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], opti
     if options:
         pairs = ", ".join(literal(text) for pair in options for text in pair)
         named.append(f"options => map({pairs})")
-    rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
+    with progress(spark.sparkContext, procedure, step_of(spark)):
+        rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
     return [row.asDict(recursive=True) for row in rows]
 
 

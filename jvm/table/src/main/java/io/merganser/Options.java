@@ -144,6 +144,8 @@ public final class Options {
   public static final String CLUSTERING_PLAN_STRATEGY = "hoodie.clustering.plan.strategy.class";
   public static final String CLUSTERING_EXECUTION = "hoodie.clustering.execution.strategy.class";
   public static final String CLUSTERING_UPDATES_STRATEGY = "hoodie.clustering.updates.strategy";
+  public static final String CLUSTERING_EXPIRATIONS = "hoodie.clustering.enable.expirations";
+  public static final String CLUSTERING_EXPIRATION_MINUTES = "hoodie.clustering.expiration.threshold.mins";
   public static final String CLUSTERING_PRESERVES = "hoodie.clustering.preserve.commit.metadata";
   public static final String LAYOUT_STRATEGY = "hoodie.layout.optimize.strategy";
   public static final String CURVE_METHOD = "hoodie.layout.optimize.curve.build.method";

@@ -27,6 +27,7 @@ import io.merganser.table.options.{LayoutStrategy, OptionKind}
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
+import io.merganser.table.storage.Progress
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{CreateMap, Literal}
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
@@ -40,6 +41,9 @@ object PythonBridge {
   /** Whether the session has our extension: its settings may name it although its jar was added too late. */
   def hasExtension(session: SparkSession): Boolean =
     session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[DeferredStatements.Release])
+
+  /** The step that a long call is at, such as "delete files: 120 of 3000"; empty if it has none now. */
+  def progress(): String = Progress.current.lastOption.fold("")(_.toString)
 
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {

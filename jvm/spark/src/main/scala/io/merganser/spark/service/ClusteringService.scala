@@ -21,7 +21,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.merganser.Partitions
 import org.slf4j.LoggerFactory
 
-import scala.util.{Failure, Try}
 import scala.util.control.NonFatal
 
 /**
@@ -43,6 +42,17 @@ final case class ClusteringResult(
     skipped: Seq[SkippedClustering] = Nil
 )
 
+object ClusteringResult {
+
+  /** What several runs did, one after the other. */
+  private[service] def joined(results: Seq[ClusteringResult]): ClusteringResult =
+    results.foldLeft(ClusteringResult(Nil, 0, 0, 0, 0, 0)) { (a, b) =>
+      ClusteringResult(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
+        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, a.elapsedMs + b.elapsedMs,
+        a.skipped ++ b.skipped)
+    }
+}
+
 /** A planned clustering that was not run, and why. */
 final case class SkippedClustering(instant: String, reason: String, isRolledBack: Boolean)
 
@@ -50,6 +60,8 @@ final case class SkippedClustering(instant: String, reason: String, isRolledBack
 object ClusteringService {
 
   private val Log = LoggerFactory.getLogger(classOf[ClusteringResult])
+
+  private val RunProcedure = "run_clustering"
 
   /**
    * Refuses what no clustering can be planned with.
@@ -68,11 +80,14 @@ object ClusteringService {
   }
 
   /**
-   * Plans a clustering of the slices that the settings choose; None if there are none.
+   * Plans a clustering of the slices that the settings choose, to be run by anyone; None if there are none.
    *
    * @throws MerganserException what [[check]] and [[ClusteringSchedule.schedule]] throw
    */
-  def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
+  def schedule(table: OpenTable, settings: WriteConfig): Option[String] = planned(table, settings, runsAtOnce = false)
+
+  /** @param runsAtOnce see [[ClusteringPlan]] */
+  private def planned(table: OpenTable, settings: WriteConfig, runsAtOnce: Boolean): Option[String] = {
     check(table, settings)
     ClusteringSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
       now =>
@@ -82,6 +97,7 @@ object ClusteringService {
         val planned = now.groupsInCompaction.keySet ++ now.groupsInClustering.keySet ++ now.pending
           .filter(_.action == Action.LogCompaction).flatMap(now.compactionPlan(_).groups)
         ClusteringPlanner.plan(settings.clustering, view.slicesOf(chosen).filterNot(s => planned(s.group)))
+          .map(_.copy(runsAtOnce = runsAtOnce))
     }.map(_.requested)
   }
 
@@ -97,6 +113,7 @@ object ClusteringService {
    * those whose file groups were written to since are rolled back.
    *
    * @param chosen selects the instants to run from all planned ones
+   * @throws MerganserException PLANNED_SERVICE_FAILED if one of several fails, after the others have been run
    */
   def run(
       session: SparkSession,
@@ -109,13 +126,9 @@ object ClusteringService {
     registered(session, table, settings, runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
   }
 
-  /** Runs one planned clustering, and registers the table. */
-  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): ClusteringResult =
-    run(session, table, settings, _.filter(_ == instant))
-
-  /** Runs clusterings that others planned, too, and registers the table. */
+  /** Plans a clustering, and runs it and those that others planned; registers the table. Throws as [[run]] does. */
   def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult =
-    registered(session, table, settings, scheduledAndRun(session, table, settings))
+    registered(session, table, settings, runWith(planned(table, settings, runsAtOnce = true), session, table, settings))
 
   /** After a write: clusters, or schedules a clustering, if one is due and configured. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
@@ -124,44 +137,32 @@ object ClusteringService {
       val now = table.refreshed()
       if (ClusteringDue.isDue(config, now.timeline)) {
         if (!config.isInline) { schedule(now, settings); () }
-        else
-          orPurged(now, settings, schedule(now, settings)) {
-            val planned = now.refreshed()
-            runAll(session, planned, settings, planned.timeline.plannedClusterings.map(_._1))
-            ()
-          }
+        else joined(now, runWith(planned(now, settings, runsAtOnce = true), session, now, settings))
       }
     }
   }
 
   /**
    * Plans a clustering if one is due and no write is running, whose commit it could refuse, and runs all that are
-   * planned. One that fails does not keep the others from being run; then its error is thrown.
+   * planned. Throws as [[run]] does.
    */
   private[service] def dueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult = {
     val isDue = ClusteringDue.isDue(settings.clustering, table.timeline) && table.timeline.runningWrites.isEmpty
-    val added = if (isDue) schedule(table, settings) else None
-    val results = table.refreshed().timeline.plannedClusterings.map(_._1.requested).map { instant =>
-      Try(orPurged(table, settings, added.filter(_ == instant))(run(session, table.refreshed(), settings, instant)))
-    }
-    results.collectFirst { case Failure(error) => throw error }
-    results.map(_.get).foldLeft(ClusteringResult(Nil, 0, 0, 0, 0, 0))((a, b) =>
-      ClusteringResult(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
-        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, a.elapsedMs + b.elapsedMs,
-        a.skipped ++ b.skipped))
+    val added = if (isDue) planned(table, settings, runsAtOnce = true) else None
+    registered(session, table, settings, runWith(added, session, table, settings))
   }
 
   /**
-   * Runs a clustering that a write or a service has just planned. If it fails, its plan is rolled back: it would refuse
-   * later writes to its groups, and with them the run that follows a write.
+   * Runs a clustering that was planned for this run. If it fails, its plan is rolled back: it would refuse later writes
+   * to its groups, and with them the run that follows a write.
    */
-  private def orPurged[T](table: OpenTable, settings: WriteConfig, added: Option[String])(run: => T): T =
+  private def orPurged[T](table: OpenTable, settings: WriteConfig, instant: Instant)(run: => T): T =
     try run
     catch {
       case failure: Throwable =>
         // A query that is stopped interrupts its thread.
         val wasInterrupted = Thread.interrupted()
-        try { if (added.isDefined) purge(table.refreshed(), settings, added.toSeq); () }
+        try { purge(table.refreshed(), settings, Seq(instant.requested)); () }
         catch { case NonFatal(second) => failure.addSuppressed(second) }
         finally if (wasInterrupted) Thread.currentThread.interrupt()
         throw failure
@@ -178,39 +179,54 @@ object ClusteringService {
         settings.heartbeatExpiryMs).map(SkippedClustering(instant.requested, _, isRolledBack = false))
     }
 
-  private def scheduledAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult = {
-    schedule(table, settings)
-    val now = table.refreshed()
-    runAll(session, now, settings, now.timeline.plannedClusterings.map(_._1))
+  private def joined(table: OpenTable, runs: PlannedRuns[ClusteringResult]): ClusteringResult = {
+    runs.requireAll(table, "clustering", RunProcedure)
+    ClusteringResult.joined(runs.done)
   }
 
   private def registered(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      result: ClusteringResult
+      runs: PlannedRuns[ClusteringResult]
   ): ClusteringResult = {
-    result.done.lastOption.foreach(AfterCommit.register(session, table, settings, _))
-    result
+    runs.done.flatMap(_.done).lastOption.foreach(AfterCommit.register(session, table, settings, _))
+    joined(table, runs)
+  }
+
+  /**
+   * Runs all planned clusterings.
+   *
+   * @param added the one that was planned for this run. It is the first, as it counts as abandoned while nobody runs it.
+   */
+  private def runWith(
+      added: Option[String],
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): PlannedRuns[ClusteringResult] = {
+    val now           = table.refreshed()
+    val (own, others) = now.timeline.plannedClusterings.map(_._1).partition(i => added.contains(i.requested))
+    runAll(session, now, settings, own ++ others, added)
   }
 
   private def runAll(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      planned: Seq[Instant]
-  ): ClusteringResult = {
+      planned: Seq[Instant],
+      added: Option[String] = None
+  ): PlannedRuns[ClusteringResult] = PlannedRuns.each(planned) { instant =>
     val started = System.nanoTime()
-    val results = planned.map { instant =>
-      execute(session, table, instant, settings).left.map { skipped =>
-        Log.warn(s"clustering ${instant.requested} of ${table.storage} is not run: ${skipped.reason}")
-        skipped
-      }
+    def run = ServiceStep(session, table, s"clustering ${instant.requested}") {
+      execute(session, table, instant, settings).copy(elapsedMs = elapsed(started))
     }
-    val none = ClusteringResult(Nil, 0, 0, 0, 0, 0, results.collect { case Left(l) => l })
-    results.collect { case Right(result) => result }.foldLeft(none)((a, b) =>
-      a.copy(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
-        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, elapsed(started)))
+    if (added.contains(instant.requested)) orPurged(table, settings, instant)(run) else run
+  }
+
+  private def skipped(table: OpenTable, instant: Instant, reason: String, isRolledBack: Boolean): ClusteringResult = {
+    Log.warn(s"clustering ${instant.requested} of ${table.storage} is not run: $reason")
+    ClusteringResult.joined(Nil).copy(skipped = Seq(SkippedClustering(instant.requested, reason, isRolledBack)))
   }
 
   /** The transaction is that of the write before an inline clustering, and is committed with it. */
@@ -223,12 +239,12 @@ object ClusteringService {
       table: OpenTable,
       instant: Instant,
       settings: WriteConfig
-  ): Either[SkippedClustering, ClusteringResult] = {
+  ): ClusteringResult = {
     val options = this.options(table, settings)
     settings.rule // if its class is not there, nothing is begun
-    ClusteringSchedule.claim(table.storage, table.config, instant, options, settings.heartbeatExpiryMs)
-      .left.map(SkippedClustering(instant.requested, _, isRolledBack = false))
-      .flatMap { claimed =>
+    ClusteringSchedule.claim(table.storage, table.config, instant, options, settings.heartbeatExpiryMs) match {
+      case Left(reason) => skipped(table, instant, reason, isRolledBack = false)
+      case Right(claimed) =>
         val now = new OpenTable(table.storage, table.config, claimed.timeline)
         claimed.run { transaction =>
           val plan   = now.timeline.clusteringPlan(instant).getOrElse(ClusteringPlan(Nil, Map.empty, true))
@@ -239,12 +255,14 @@ object ClusteringService {
               requireNoBuckets(now, settings)
               rewrite(session, now, instant, plan, slices, settings, transaction)
           }
-        }.left.map { reason =>
-          val alive = ClusteringSchedule.rollback(table.storage, table.config, instant, options,
-            settings.heartbeatExpiryMs)
-          SkippedClustering(instant.requested, alive.getOrElse(s"$reason; it is rolled back"), alive.isEmpty)
+        } match {
+          case Right(result) => result
+          case Left(reason) =>
+            val alive = ClusteringSchedule.rollback(table.storage, table.config, instant, options,
+              settings.heartbeatExpiryMs)
+            skipped(table, instant, alive.getOrElse(s"$reason; it is rolled back"), alive.isEmpty)
         }
-      }
+    }
   }
 
   /** Writes the rows of each group of the plan, sorted. */

@@ -4,7 +4,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{CompactionSchedule, Transaction}
 import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.Instant
+import io.merganser.table.timeline.{Action, Instant}
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -36,17 +36,22 @@ private[service] object CompactionRuns {
   /** Runs some one after the other; those for which `run` has a reason not to are skipped. */
   def each(table: OpenTable, planned: Seq[Instant])(
       run: Instant => Either[String, CompactionResult]
-  ): CompactionResult = {
+  ): PlannedRuns[CompactionResult] = PlannedRuns.each(planned) { instant =>
     val started = System.nanoTime()
-    val results = planned.map { instant =>
-      run(instant).left.map { reason =>
+    run(instant) match {
+      case Right(result) => result.copy(elapsedMs = (System.nanoTime() - started) / 1000000L)
+      case Left(reason) =>
         Log.warn(s"${instant.action} ${instant.requested} of ${table.storage} is left alone: $reason")
-        SkippedCompaction(instant.requested, reason)
-      }
+        joined(Nil).copy(skipped = Seq(SkippedCompaction(instant.requested, reason)))
     }
-    val skipped = results.collect { case Left(l) => l }
-    joined(results.collect { case Right(result) => result })
-      .copy(elapsedMs = (System.nanoTime() - started) / 1000000L, skipped = skipped)
+  }
+
+  /** @throws io.merganser.merge.MerganserException PLANNED_SERVICE_FAILED if one of several failed */
+  def joined(table: OpenTable, action: Action, runs: PlannedRuns[CompactionResult]): CompactionResult = {
+    val isOfLogs = action == Action.LogCompaction
+    runs.requireAll(table, if (isOfLogs) "log compaction" else "compaction",
+      if (isOfLogs) "run_log_compaction" else "run_compaction")
+    joined(runs.done)
   }
 
   /** What several runs did, one after the other. */
@@ -57,15 +62,16 @@ private[service] object CompactionRuns {
         a.skipped ++ b.skipped)
     }
 
-  /** Registers the table after what was compacted, if anything was. */
+  /** Registers the table after what was compacted, if anything was; then as [[joined]]. */
   def registered(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      result: CompactionResult
+      action: Action,
+      runs: PlannedRuns[CompactionResult]
   ): CompactionResult = {
-    result.instant.foreach(AfterCommit.register(session, table, settings, _))
-    result
+    runs.done.flatMap(_.instant).lastOption.foreach(AfterCommit.register(session, table, settings, _))
+    joined(table, action, runs)
   }
 
   /** @return the run, or why the compaction is left alone */

@@ -17,8 +17,6 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
-import scala.util.{Failure, Try}
-
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
 object CompactionService {
 
@@ -72,6 +70,7 @@ object CompactionService {
    * Runs planned compactions, oldest first, and registers the table. Those that another writer runs are left alone.
    *
    * @param chosen selects the instants to run from all planned ones
+   * @throws MerganserException PLANNED_SERVICE_FAILED if one of several fails, after the others have been run
    */
   def run(
       session: SparkSession,
@@ -81,38 +80,39 @@ object CompactionService {
   ): CompactionResult = {
     val planned = table.timeline.pendingCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    CompactionRuns.registered(session, table, settings,
+    registered(session, table, settings,
       runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
   }
 
-  /** As [[run]] all planned ones. One that fails does not keep the others from being run; then its error is thrown. */
-  private[service] def runEach(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
-    val results =
-      table.timeline.pendingCompactions.map(_.requested).map(i => Try(run(session, table, settings, _.filter(_ == i))))
-    results.collectFirst { case Failure(error) => throw error }
-    CompactionRuns.joined(results.map(_.get))
-  }
+  private def registered(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      runs: PlannedRuns[CompactionResult]
+  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.Compaction, runs)
 
   private def runAll(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
       planned: Seq[Instant]
-  ): CompactionResult = {
-    val done = CompactionRuns.each(table, planned) { instant =>
+  ): PlannedRuns[CompactionResult] = {
+    val runs = CompactionRuns.each(table, planned) { instant =>
       CompactionRuns.claim(table, instant, settings).map { claimed =>
         val now = new OpenTable(table.storage, table.config, claimed.timeline)
-        claimed.run(rewrite(session, now, instant, settings, _))
+        ServiceStep(session, table, s"compaction ${instant.requested}") {
+          claimed.run(rewrite(session, now, instant, settings, _))
+        }
       }
     }
-    if (done.instant.isDefined && table.timeline.pendingLogCompactions.nonEmpty)
+    if (runs.done.exists(_.instant.isDefined) && table.timeline.pendingLogCompactions.nonEmpty)
       CompactionRuns.cancelUseless(table.refreshed(), settings)
-    done
+    runs
   }
 
   /** Runs compactions that others planned, too, and registers the table. */
   def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
+    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
 
   /** As [[scheduleAndRun]], but plans a compaction only if one is due. */
   def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
@@ -125,7 +125,7 @@ object CompactionService {
       table: OpenTable,
       settings: WriteConfig,
       listsAll: Boolean
-  ): CompactionResult = {
+  ): PlannedRuns[CompactionResult] = {
     val planned = schedule(table, settings, listsAll)
     runAll(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
   }
@@ -137,7 +137,7 @@ object CompactionService {
       val now = table.refreshed()
       if (!config.isInline) { scheduleDue(now, settings); () }
       else if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
-        scheduleAndRun(session, now, settings, listsAll = false)
+        CompactionRuns.joined(now, Action.Compaction, scheduleAndRun(session, now, settings, listsAll = false))
         ()
       }
     }

@@ -71,7 +71,9 @@ object DuplicateRepair {
     else {
       val write = new TableWrite(session, opened, config, fixedIndex = Some(config.index))
       try {
-        val result = write.change(opened.schema, Nil, readAt = None, looksUpAllPartitions = false)(started)
+        val result = ServiceStep(session, opened, "repair duplicates") {
+          write.change(opened.schema, Nil, readAt = None, looksUpAllPartitions = false)(started)
+        }
         if (result.instant.isEmpty) DuplicateReport(0, 0, None)
         else {
           val done = AfterCommit.run(session, opened, settings, result)
@@ -97,19 +99,20 @@ object DuplicateRepair {
     require(table, partition)
     val counted = new Counted(session, settings, partition)
     val slices  = new WriteSlices(table)
-    try {
-      val found = counted.all(table, slices)
-      val fixed = Seq(PreparedSchema.SliceColumn.name, MergedCopies.Role, MergedCopies.Commit,
-        PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
-      val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
-      val rows = found.orderBy(fixed(3), fixed(4), fixed(1).desc, fixed(2)).limit(limit).select(fixed :+ data: _*)
-      DuplicatePreview(counted.keys, counted.copies,
-        rows.collect().toSeq.map { r =>
-          val fileId = if (r.getInt(0) < 0) "" else slices.listed(r.getInt(0)).fileId
-          DuplicateCopy(r.getString(3), r.getString(4), fileId, Option(r.getString(2)),
-            r.getInt(1) != MergedCopies.Removed, r.getString(5))
-        })
-    } finally counted.close()
+    try ServiceStep(session, table, "find duplicates") {
+        val found = counted.all(table, slices)
+        val fixed = Seq(PreparedSchema.SliceColumn.name, MergedCopies.Role, MergedCopies.Commit,
+          PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
+        val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
+        val rows = found.orderBy(fixed(3), fixed(4), fixed(1).desc, fixed(2)).limit(limit).select(fixed :+ data: _*)
+        DuplicatePreview(counted.keys, counted.copies,
+          rows.collect().toSeq.map { r =>
+            val fileId = if (r.getInt(0) < 0) "" else slices.listed(r.getInt(0)).fileId
+            DuplicateCopy(r.getString(3), r.getString(4), fileId, Option(r.getString(2)),
+              r.getInt(1) != MergedCopies.Removed, r.getString(5))
+          })
+      }
+    finally counted.close()
   }
 
   private def require(table: OpenTable, partition: Option[String]): Unit = {

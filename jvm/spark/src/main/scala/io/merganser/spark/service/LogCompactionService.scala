@@ -67,8 +67,10 @@ object LogCompactionService {
       // Hudi reads partial rows wrongly where a table has versions of its columns: they are not written again.
       val takesPartial = table.logsPartialRows || table.config.version < 8
       val tasks        = math.min(candidates.size, session.sparkContext.defaultParallelism)
-      Partitions.collect(session.sparkContext.parallelize(candidates, tasks)) { it =>
-        it.filter(slice => LogCompactionSelection.isDue(reader.logBlocks(slice), leastBlocks, takesPartial))
+      ServiceStep(session, table, "count log blocks") {
+        Partitions.collect(session.sparkContext.parallelize(candidates, tasks)) { it =>
+          it.filter(slice => LogCompactionSelection.isDue(reader.logBlocks(slice), leastBlocks, takesPartial))
+        }
       }
     }
 
@@ -84,13 +86,13 @@ object LogCompactionService {
   ): CompactionResult = {
     val planned = table.timeline.pendingLogCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    CompactionRuns.registered(session, table, settings,
+    registered(session, table, settings,
       runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
   }
 
   /** Runs log compactions that others planned, too, and registers the table. */
   def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
+    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
 
   /** As [[scheduleAndRun]], of the partitions that have logs. */
   private[service] def scheduleAndRunLogged(
@@ -98,12 +100,13 @@ object LogCompactionService {
       table: OpenTable,
       settings: WriteConfig
   ): CompactionResult =
-    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = false))
+    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = false))
 
   /** After a write, if it is configured. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
     if (settings.compaction.logs.isInline) {
-      scheduleAndRun(session, table.refreshed(), settings, listsAll = false)
+      val now = table.refreshed()
+      CompactionRuns.joined(now, Action.LogCompaction, scheduleAndRun(session, now, settings, listsAll = false))
       ()
     }
 
@@ -112,11 +115,12 @@ object LogCompactionService {
       table: OpenTable,
       settings: WriteConfig,
       listsAll: Boolean
-  ): CompactionResult = {
+  ): PlannedRuns[CompactionResult] = {
     val pending = table.timeline.pendingLogCompactions
     val planned = schedule(session, table, settings, listsAll)
-    val done    = runAll(session, table, settings, (pending ++ planned).distinct)
-    if (pending.isEmpty || done.instant.isDefined || done.skipped.nonEmpty) done
+    val runs    = runAll(session, table, settings, (pending ++ planned).distinct)
+    val isIdle  = runs.failed.isEmpty && runs.done.forall(r => r.instant.isEmpty && r.skipped.isEmpty)
+    if (pending.isEmpty || !isIdle) runs
     else {
       // The old plans were useless and have been removed: their slices are free for a new one.
       val now = table.refreshed()
@@ -124,34 +128,36 @@ object LogCompactionService {
     }
   }
 
-  /** One that fails does not keep the others from being run; then its error is thrown. */
+  private def registered(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      runs: PlannedRuns[CompactionResult]
+  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction, runs)
+
   private def runAll(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
       planned: Seq[Instant]
-  ): CompactionResult = {
-    var failure = Option.empty[Throwable]
-    val done = CompactionRuns.each(table, planned) { instant =>
-      CompactionRuns.claim(table, instant, settings).flatMap { claimed =>
-        val now = new OpenTable(table.storage, table.config, claimed.timeline)
-        try {
-          val result = claimed.run(rewrite(session, now, instant, settings, _))
-          if (result.instant.isEmpty) CompactionRuns.cancel(table.refreshed(), instant, settings)
-          Right(result)
-        } catch {
-          case e: MerganserException if e.condition == "COMPACTION_CONFLICT" => Left(e.parameters("reason").toString)
-          case NonFatal(error)                                               =>
-            // Nothing depends on the plan, and it would hold back cleans and archivings.
-            try CompactionRuns.cancel(table.refreshed(), instant, settings)
-            catch { case NonFatal(second) => error.addSuppressed(second) }
-            failure = failure.orElse(Some(error))
-            Left(String.valueOf(error.getMessage))
+  ): PlannedRuns[CompactionResult] = CompactionRuns.each(table, planned) { instant =>
+    CompactionRuns.claim(table, instant, settings).flatMap { claimed =>
+      val now = new OpenTable(table.storage, table.config, claimed.timeline)
+      try {
+        val result = ServiceStep(session, table, s"log compaction ${instant.requested}") {
+          claimed.run(rewrite(session, now, instant, settings, _))
         }
+        if (result.instant.isEmpty) CompactionRuns.cancel(table.refreshed(), instant, settings)
+        Right(result)
+      } catch {
+        case e: MerganserException if e.condition == "COMPACTION_CONFLICT" => Left(e.parameters("reason").toString)
+        case NonFatal(error)                                               =>
+          // Nothing depends on the plan, and it would hold back cleans and archivings.
+          try CompactionRuns.cancel(table.refreshed(), instant, settings)
+          catch { case NonFatal(second) => error.addSuppressed(second) }
+          throw error
       }
     }
-    failure.foreach(throw _)
-    done
   }
 
   private def readerOf(

@@ -85,7 +85,7 @@ private[service] object TableService {
           if (plans) CompactionService.scheduleDue(table, settings, yields = true)
           None
         } catch { case e: MerganserException if e.condition == "COMPACTION_BLOCKED" => Some(e.getMessage) }
-      val done = CompactionService.runEach(session, table.refreshed(), settings)
+      val done = CompactionService.run(session, table.refreshed(), settings)
       ServiceRun(done.instant,
         done.skipped.headOption.map(s => s"compaction ${s.instant}: ${s.reason}").orElse(blocked))
     }

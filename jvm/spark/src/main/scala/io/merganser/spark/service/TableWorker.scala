@@ -6,7 +6,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.Transaction
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Progress, Storage}
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.ServiceJobs
@@ -175,8 +175,10 @@ private[service] final class TableWorker(val storage: Storage, val context: Spar
     try {
       SparkSession.setActiveSession(job.session)
       val done = ServiceJobs.run(context, jobs, slot.service.pool, s"${slot.service} of $storage in the background") {
-        val table = OpenTable.load(storage)
-        slot.service.run(job.session, table, job.settings(table), job.plans)
+        Progress.hide {
+          val table = OpenTable.load(storage)
+          slot.service.run(job.session, table, job.settings(table), job.plans)
+        }
       }
       succeeded(slot, done)
     } catch {

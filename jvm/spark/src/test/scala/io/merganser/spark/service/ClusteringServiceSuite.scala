@@ -9,10 +9,11 @@ import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.options.ClusteringUpdates
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Progress, Storage}
 import io.merganser.table.timeline.OperationType
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions._
+import org.scalatest.concurrent.Eventually.eventually
 
 /** Clusterings change no row, and sort what they write. */
 final class ClusteringServiceSuite extends TableSuite with LocalSession {
@@ -250,6 +251,43 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(plans(table) == 0)
     append(table, "k1@3=c")
     assert(rows(table) == Seq("k1@3=c", "k2@1=a") && Leftovers.of(table).isEmpty)
+  }
+
+  test("a planned clustering that fails does not keep the others of a call from being run, and is named") {
+    val table = faulty("t")
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = false, bucketed = false))
+    val planned = Seq("p0", "p1").flatMap(p => schedule(table, s"${sizes}partition.selected" -> p))
+    assert(planned.size == 2)
+    FaultyFileSystem.interrupting("create .*/p0/[^/]*[.]parquet.*")(throw new java.io.IOException("of a test")) {
+      val failed = intercept[MerganserException](run(table))
+      assert(failed.condition == "PLANNED_SERVICE_FAILED" && failed.parameters("instant") == planned.head)
+      assert(failed.getMessage.contains("of a test") && failed.getMessage.contains("1 done"))
+    }
+    assert(plans(table) == 1 && run(table).done == planned.take(1))
+    assert(rows(table) == Seq("k1@1=a", "k2@1=a") && Leftovers.of(table).isEmpty)
+    // The only one: its own error.
+    FaultyFileSystem.interrupting("create .*/p0/[^/]*[.]parquet.*")(throw new java.io.IOException("of a test")) {
+      assert(intercept[Exception](cluster(table, s"${sizes}partition.selected" -> "p0")).getMessage.contains(
+          "of a test"))
+    }
+    assert(plans(table) == 0, "planned for this run alone")
+  }
+
+  test("the steps of a service are shown while it runs, and its jobs are described") {
+    val table = stored("t")
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = false, bucketed = false))
+    val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]()
+    val listener = new org.apache.spark.scheduler.SparkListener {
+      override def onJobStart(start: org.apache.spark.scheduler.SparkListenerJobStart): Unit = {
+        seen.add(String.valueOf(start.properties.getProperty("spark.job.description")))
+      }
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try {
+      val done = cluster(table).done.head
+      eventually(assert(seen.contains(s"clustering $done of ${OpenTable.load(table).config.name}")))
+      assert(Progress.current.isEmpty && spark.sparkContext.getLocalProperty("spark.job.description") == null)
+    } finally spark.sparkContext.removeSparkListener(listener)
   }
 
   test("a compaction leaves out the groups of a planned clustering, and a clustering those of a planned compaction") {

@@ -107,24 +107,54 @@ object ClusteringSchedule {
     }
 
   /**
+   * Which clusterings a write rolls back, as failed writes.
+   *
+   * @param afterMs     milliseconds without a sign of life after which the run that a plan was made for counts as dead
+   * @param allAfterMs  milliseconds after which each pending clustering that no process runs counts as failed, also one
+   *                    that was only scheduled, and those of other engines; None: those stay
+   */
+  final case class Expiry(afterMs: Long = CompactionSchedule.ExpiredAfterMs, allAfterMs: Option[Long] = None)
+
+  /** Pending clusterings that will not be run: their process has died, see [[Expiry]]. */
+  private[commit] def abandoned(
+      storage: Storage,
+      config: TableConfig,
+      timeline: Timeline,
+      expiry: Expiry
+  ): Seq[Instant] = {
+    def ageMs(file: String) = storage.status(file).map(System.currentTimeMillis() - _.getModificationTime)
+    def requestedMs(instant: Instant) =
+      ageMs(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
+    def silent(instant: Instant) = CompactionSchedule.runner(storage, config, instant, expiry.afterMs).isEmpty
+    // Between a plan and the claim of its run there is no heartbeat.
+    def afterMs(plan: ClusteringPlan) = (if (plan.runsAtOnce) Some(expiry.afterMs) else None) ++ expiry.allAfterMs
+    timeline.plannedClusterings.collect {
+      case (instant, plan)
+          if afterMs(plan).nonEmpty && requestedMs(instant).exists(_ > afterMs(plan).min) &&
+            silent(instant) => instant
+    }
+  }
+
+  /**
    * Rolls back the pending clusterings of file groups that a write is about to commit to; a run that is alive finds no
    * plan at its commit. Call under the lock.
+   *
+   * @param chosen by their instants
    */
   private[commit] def rollbackTouched(
       storage: Storage,
       config: TableConfig,
       now: Timeline,
       touched: Set[FileGroupId]
-  ): Unit =
-    now.plannedClusterings.filter { case (_, plan) => plan.fileGroups.exists(touched) }.foreach { case (instant, _) =>
-      remove(storage, config, now, instant)
-    }
+  )(chosen: String => Boolean): Unit =
+    now.plannedClusterings.filter { case (i, plan) => chosen(i.requested) && plan.fileGroups.exists(touched) }
+      .foreach { case (instant, _) => remove(storage, config, now, instant) }
 
   /**
    * Our claim first, whose files have markers: if this stops in between, a run that waits for the lock must not commit
    * files of which some are gone.
    */
-  private def remove(storage: Storage, config: TableConfig, now: Timeline, instant: Instant): Unit = {
+  private[commit] def remove(storage: Storage, config: TableConfig, now: Timeline, instant: Instant): Unit = {
     Claim.of(storage, config, instant.requested, instant.action).foreach(_ =>
       storage.delete(Claim.file(config, instant.requested, instant.action)))
     Rollback.remove(storage, config, now, instant)

@@ -8,7 +8,7 @@ private[table] object Conflicts {
 
   /**
    * @param nonBlocking the write only appends to logs, also where others have appended
-   * @param refusesClustered whether a file group in a pending clustering is a conflict
+   * @param refusesClustered whether a file group in a pending clustering is a conflict, by the clustering's instant
    * @return why the write cannot be committed, if it cannot
    */
   def find(
@@ -19,7 +19,7 @@ private[table] object Conflicts {
       metadata: CommitMetadata,
       touched: Set[FileGroupId],
       nonBlocking: Boolean = false,
-      refusesClustered: Boolean = true
+      refusesClustered: String => Boolean = _ => true
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
@@ -42,10 +42,10 @@ private[table] object Conflicts {
       }
     }
     def clustered = now.groupsInClustering.collectFirst {
-      case (group, clustering) if refusesClustered && ours(group) && clustering != instant =>
+      case (group, clustering) if clustering != instant && ours(group) && refusesClustered(clustering) =>
         s"$group is in the planned clustering $clustering; where no process is running that, CALL " +
           s"run_clustering(op => 'execute', instants => '$clustering') runs it, and op => 'purge_pending_instant' " +
-          "removes it"
+          "removes it" + (if (now.runsAtOnce(clustering)) s"; if its process has died, later writes remove it" else "")
     }
     def compacted = now.groupsInCompaction.collectFirst {
       case (group, compaction)

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory
  * Such a write was never visible, so it is removed without a trace: first data files, then its inflight and requested
  * files, then its markers. An interrupted rollback can be repeated. No `rollback` instant is written: only readers of
  * the metadata table would need it, and our commits drop that table. Compactions and clusterings stay scheduled: any
- * process may run their plan.
+ * process may run their plan. Only a clustering whose plan was made for a run that has died is removed.
  */
 object Rollback {
 
@@ -37,7 +37,8 @@ object Rollback {
 
   /**
    * Rolls back failed writes by the settings of a write: under EAGER every write that has not completed, which is
-   * correct with a single writer; under LAZY those whose heartbeat stopped, which is correct with several. A table that
+   * correct with a single writer; under LAZY those whose heartbeat stopped, which is correct with several; and under
+   * both the clusterings of processes that have died, see [[ClusteringSchedule.Expiry]]. A table that
    * the write may not write is not changed; if nothing has failed, the write itself checks that, under its lock.
    *
    * @return the instants rolled back
@@ -48,6 +49,8 @@ object Rollback {
     val temporary = storage.list(Markers.Folder)
     def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
       .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
+    def abandoned(timeline: Timeline): Seq[Instant] =
+      ClusteringSchedule.abandoned(storage, config, timeline, options.clusteringExpiry)
     def toRollBack(timeline: Timeline): Seq[Instant] =
       timeline.runningWrites.filter(hasFailed(storage, options, _))
 
@@ -56,7 +59,8 @@ object Rollback {
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
     val seen = options.opened.getOrElse(Timeline.load(storage, config))
     val isNeeded =
-      toRollBack(seen).nonEmpty || remains(seen).nonEmpty || TableUpgrade.remains(storage, config, seen).nonEmpty
+      toRollBack(seen).nonEmpty || remains(seen).nonEmpty || TableUpgrade.remains(storage, config, seen).nonEmpty ||
+        abandoned(seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty)
       TableFeatures.requireWritable(storage, config, seen, options.permits)
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
@@ -64,14 +68,19 @@ object Rollback {
     else
       TableLock.hold(storage, options.lock) { _ =>
         // Loaded after the listing: a running write is on the timeline before its marker folder exists.
-        val timeline = Timeline.load(storage, config)
-        val instants = toRollBack(timeline)
-        instants.foreach(remove(storage, config, timeline, _))
+        val timeline    = Timeline.load(storage, config)
+        val writes      = toRollBack(timeline)
+        val clusterings = abandoned(timeline)
+        writes.foreach(remove(storage, config, timeline, _))
+        clusterings.foreach { instant =>
+          Log.warn(s"clustering ${instant.requested} of $storage is rolled back: the process that ran it has died")
+          ClusteringSchedule.remove(storage, config, timeline, instant)
+        }
         remains(timeline).foreach(removeRemains(storage, config, timeline, _))
         // An upgrade holds the lock as well.
         if (TableConfig.load(storage).layoutVersion == config.layoutVersion)
           TableUpgrade.remains(storage, config, timeline).foreach(storage.delete)
-        instants
+        writes ++ clusterings
       }
   }
 

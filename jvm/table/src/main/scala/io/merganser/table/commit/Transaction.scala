@@ -84,8 +84,13 @@ final class Transaction private[table] (
           options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
+          // One whose process has died since the write began was not rolled back then.
+          val abandoned =
+            if (run.isDefined || now.groupsInClustering.isEmpty) Set.empty[String]
+            else ClusteringSchedule.abandoned(storage, config, now, options.clusteringExpiry).map(_.requested).toSet
           Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking,
-            refusesClustered = options.clusteringUpdates == ClusteringUpdates.Reject || run.isDefined)
+            refusesClustered =
+              !abandoned(_) && (options.clusteringUpdates == ClusteringUpdates.Reject || run.isDefined))
             .orElse(Conflicts.addedTo(basis.replaces, known, seen, instant))
             .orElse(Conflicts.rangesChanged(basis.ranges, metadata.stats.keySet, known, seen, instant))
             .orElse(Conflicts.cleaned(basis.listed, timeline, now))
@@ -93,8 +98,9 @@ final class Transaction private[table] (
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
-          if (run.isEmpty && options.rollsBackClustering)
-            ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)
+          if (run.isEmpty)
+            ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)(i =>
+              options.rollsBackClustering || abandoned(i))
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
@@ -289,6 +295,7 @@ object Transaction {
    *                    since then are conflicts
    * @param clusteringUpdates what happens if the write touches file groups in a pending clustering
    * @param rollsBackClustering whether that clustering is rolled back then, if the write may be committed
+   * @param clusteringExpiry which pending clusterings count as failed
    */
   final case class Options(
       lock: TableLock.Settings = TableLock.Settings(),
@@ -299,7 +306,8 @@ object Transaction {
       opened: Option[Timeline] = None,
       transaction: Option[AppTransaction] = None,
       clusteringUpdates: ClusteringUpdates = ClusteringUpdates.Reject,
-      rollsBackClustering: Boolean = false
+      rollsBackClustering: Boolean = false,
+      clusteringExpiry: ClusteringSchedule.Expiry = ClusteringSchedule.Expiry()
   )
 
   object Options {
@@ -307,7 +315,8 @@ object Transaction {
     def of(settings: WriteConfig): Options =
       Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites,
         transaction = settings.transaction, clusteringUpdates = settings.clustering.updates,
-        rollsBackClustering = settings.clustering.updates == ClusteringUpdates.Allow)
+        rollsBackClustering = settings.clustering.updates == ClusteringUpdates.Allow,
+        clusteringExpiry = ClusteringSchedule.Expiry(settings.heartbeatExpiryMs, settings.clustering.expiresAfterMs))
   }
 
   /**

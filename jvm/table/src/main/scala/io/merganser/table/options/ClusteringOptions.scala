@@ -63,6 +63,13 @@ private[options] trait ClusteringOptions extends OptionDefinitions {
     OneOf(ClusteringUpdates.all.map(_.name), ClusteringUpdates.short), Some(ClusteringUpdates.Reject.name),
     "What happens to a write to file groups of a scheduled clustering. `SparkRejectUpdateStrategy`: it is refused. " +
       "`SparkAllowUpdateStrategy`: it is committed, and rolls the clustering back. With or without Hudi's package.")
+  val ClusteringExpirations: OptionEntry = write("hoodie.clustering.enable.expirations", Bool, Some("false"),
+    "Writes roll back also clusterings that were only scheduled, and those of other engines, if no process runs them " +
+      "(hoodie.clustering.expiration.threshold.mins). A clustering of a process that died while it planned and ran " +
+      "it is rolled back in any case.")
+  val ClusteringExpirationMinutes: OptionEntry = write("hoodie.clustering.expiration.threshold.mins", Integer(0),
+    Some("60"),
+    "`hoodie.clustering.enable.expirations`: age of such a plan, in minutes.")
   val ClusteringPreserves: OptionEntry = write("hoodie.clustering.preserve.commit.metadata", Bool, Some("true"),
     "A clustering leaves `_hoodie_commit_time` and `_hoodie_commit_seqno` of the rows. `false`: they get its own.")
   val LayoutStrategyOption: OptionEntry = write("hoodie.layout.optimize.strategy",
@@ -82,5 +89,6 @@ private[options] trait ClusteringOptions extends OptionDefinitions {
     ClusteringSmallFileLimit, ClusteringTargetFileBytes, ClusteringGroupBytes, ClusteringGroups, ClusteringSortColumns,
     ClusteringSingleGroup, ClusteringFilterMode, ClusteringLookback, ClusteringSkipLatest, ClusteringBeginPartition,
     ClusteringEndPartition, ClusteringPartitions, ClusteringPartitionRegex, ClusteringPlanStrategy, ClusteringExecution,
-    ClusteringUpdatesStrategy, ClusteringPreserves, LayoutStrategyOption, CurveMethod, CurveSample)
+    ClusteringUpdatesStrategy, ClusteringExpirations, ClusteringExpirationMinutes, ClusteringPreserves,
+    LayoutStrategyOption, CurveMethod, CurveSample)
 }

@@ -101,7 +101,7 @@ final class Archiving(
       Seq(retainedByClean(timeline), rolledBack(timeline), metadataTable, timeline.schemaInstant.map(_.requested))
     val within     = named.foldLeft(due)((writes, bound) => before(bound, writes))
     val unreplaced = before(replacing(timeline, within), within)
-    before(listing(timeline, Parallel.map(unreplaced)(i => i -> timeline.metadata(i))), unreplaced)
+    before(listing(timeline, Parallel.map(unreplaced, "read commits")(i => i -> timeline.metadata(i))), unreplaced)
   }
 
   private def retainedByClean(timeline: Timeline): Option[String] =
@@ -178,11 +178,12 @@ final class Archiving(
     if (hasLayout2) {
       val added = missing(all, history.known(all.head.requested, all.last.requested))
       if (added.nonEmpty) history.add(added.head.requested, added.last.requested,
-        added.grouped(AtOnce).flatMap(some => Parallel.map(some)(entry(timeline, _))))
+        added.grouped(AtOnce).flatMap(some => Parallel.map(some, "read instants")(entry(timeline, _))))
     } else {
       val log   = new HistoryLog(storage, config)
       val added = missing(all, log.known)
-      if (added.nonEmpty) log.add(Parallel.map(added)(i => i -> timeline.stateFiles(i)), settings.batch)
+      if (added.nonEmpty)
+        log.add(Parallel.map(added, "read instants")(i => i -> timeline.stateFiles(i)), settings.batch)
     }
 
   /** Those that an archiving that stopped has not added. */
@@ -209,7 +210,7 @@ final class Archiving(
 
   private def removeFiles(timeline: Timeline, all: Seq[Instant]): Unit = {
     def files(states: InstantState*) = all.flatMap(timeline.filesIn(_, states: _*))
-    Parallel.map(files(InstantState.Requested, InstantState.Inflight))(f => storage.delete(f))
+    Parallel.map(files(InstantState.Requested, InstantState.Inflight), "delete instants")(f => storage.delete(f))
     files(InstantState.Completed).foreach(f => storage.delete(f))
   }
 }

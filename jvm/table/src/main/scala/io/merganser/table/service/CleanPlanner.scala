@@ -67,7 +67,7 @@ private[table] final class CleanPlanner(
         retention.earliest.foreach(e => looked.put(storage.identity, e.requested))
         None
       } else {
-        val found  = Parallel.map(scope.fold(view.partitions)(_.partitions))(inPartition)
+        val found  = Parallel.map(scope.fold(view.partitions)(_.partitions), "list partitions")(inPartition)
         val files  = found.flatMap(_._1)
         val byPath = files.groupBy(_.partitionPath).map { case (path, some) => path -> some.map(_.name) }
         val plan = CleanPlan(retention.earliest, timeline.completed.lastOption.fold("")(_.requested), policy.name,

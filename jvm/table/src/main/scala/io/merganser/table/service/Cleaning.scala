@@ -189,7 +189,7 @@ final class Cleaning(
   private def filesOf(plan: CleanPlan, now: Timeline): (Seq[CleanFile], Map[String, Set[String]]) = {
     val view      = new TableView(storage, config, now)
     val retention = CleaningRetention.of(now, config, cleaning.policy, clock)
-    val found = Parallel.map(plan.files.toSeq) { case (partition, names) =>
+    val found = Parallel.map(plan.files.toSeq, "list partitions") { case (partition, names) =>
       val live = view.allSlices(partition).groupBy(_.fileId).values.flatMap(retention.live).flatMap(s =>
         s.base.map(_.name) ++ s.logs.map(_.name)).toSet ++ now.savedFiles.getOrElse(partition, Set.empty)
       val sizes = view.dataFiles(partition).map(f => f.name -> f.sizeBytes).toMap
@@ -207,7 +207,7 @@ final class Cleaning(
       started: Long
   ): CleanReport = {
     // A failure leaves the clean pending, for the next one.
-    Parallel.map(files)(file => storage.delete(file.path))
+    Parallel.map(files, "delete files")(file => storage.delete(file.path))
     def elapsed = (System.nanoTime() - started) / 1000000L
     val removed = TableLock.hold(storage, lock) { tableLock =>
       val now = Timeline.load(storage, config, opened)

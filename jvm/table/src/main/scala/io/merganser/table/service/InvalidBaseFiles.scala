@@ -14,7 +14,7 @@ object InvalidBaseFiles {
   /** Their paths in the table, also of older slices. */
   def of(storage: Storage, view: TableView): Seq[String] = {
     val files = view.partitions.flatMap(view.allSlices).flatMap(_.base)
-    Parallel.map(files) { base =>
+    Parallel.map(files, "read footers") { base =>
       try { BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes); None }
       catch {
         case e: MerganserException if e.condition == "BASE_FILE_UNREADABLE"                => Some(base.path)

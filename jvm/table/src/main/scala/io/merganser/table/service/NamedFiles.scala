@@ -35,7 +35,8 @@ private[service] final class NamedFiles(storage: Storage, config: TableConfig, t
   /** An instant of which nothing is known may be missing. */
   def apply(instants: Set[String]): Map[String, Named] = {
     val (archived, others) = instants.partition(isBeforeTimeline)
-    val here  = Parallel.map(others.toSeq)(i => i -> timeline.metadata(i).fold[Named](Named.NoCommit)(Named.of)).toMap
+    val here = Parallel.map(others.toSeq, "read commits")(i =>
+      i -> timeline.metadata(i).fold[Named](Named.NoCommit)(Named.of)).toMap
     val later = inHistory(here.collect { case (instant, Named.NoCommit) => instant }.toSet)
     here ++ later ++ archivedOnes(archived)
   }

@@ -5,7 +5,7 @@ import io.merganser.table.commit.{Rollback, TableFeatures}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.{Parallel, Storage, TableLock}
+import io.merganser.table.storage.{Parallel, Progress, Storage, TableLock}
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.{FileStatus, FileUtil, Path}
 
@@ -65,11 +65,14 @@ final class OrphanFiles(
       val same = Parallel.map(files.filter(f => seen(f.path)))(f =>
         storage.status(f.path).filter(_.getLen == f.sizeBytes).map(_ => f)).flatten
       val found = judge(current, now, same)
-      found.grouped(OrphanFiles.AtOnce).foreach { some =>
-        held.requireHeld()
-        Parallel.map(some) { file =>
-          backup.foreach(copy(file, _))
-          storage.delete(file.path)
+      Progress.of("remove files", found.size.toLong) { progress =>
+        found.grouped(OrphanFiles.AtOnce).foreach { some =>
+          held.requireHeld()
+          Parallel.map(some) { file =>
+            backup.foreach(copy(file, _))
+            storage.delete(file.path)
+            progress.advance()
+          }
         }
       }
       found
@@ -93,7 +96,7 @@ final class OrphanFiles(
   private def below(folders: Seq[String], enters: String => Boolean, prefix: String): Seq[FoundFile] =
     if (folders.isEmpty) Nil
     else {
-      val entries = Parallel.map(folders)(folder => folder -> storage.list(folder))
+      val entries = Parallel.map(folders, "list folders")(folder => folder -> storage.list(folder))
         .filterNot { case (folder, found) => folder.nonEmpty && found.exists(isTimeline) }
         .flatMap { case (folder, found) => found.map(f => FileNames.path(folder, f.getPath.getName) -> f) }
       val (deeper, files) = entries.partition(_._2.isDirectory)

@@ -30,7 +30,7 @@ private[service] final class OrphanRule(storage: Storage, config: TableConfig, t
   def reasons(files: Seq[FoundFile]): Map[String, String] = {
     val candidates = files.filterNot(f => running(f.instant) || isSaved(f))
     val commits    = named(candidates.map(_.instant).toSet)
-    Parallel.map(candidates)(f => reason(f, commits).map(f.path -> _)).flatten.toMap
+    Parallel.map(candidates, "look for commits of files")(f => reason(f, commits).map(f.path -> _)).flatten.toMap
   }
 
   private def isSaved(file: FoundFile): Boolean =

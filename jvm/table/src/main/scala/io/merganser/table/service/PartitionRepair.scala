@@ -65,7 +65,7 @@ final class PartitionRepair(
     if (dryRun) forms(TableConfig.load(storage))
     else locked { config =>
       val found = forms(config)
-      Parallel.map(found) { form =>
+      Parallel.map(found, "write partition metadata") { form =>
         val text    = FileNames.path(form.path, PartitionMetadata.Name)
         val parquet = FileNames.path(form.path, PartitionMetadata.ParquetName)
         if (!form.hasParquet)
@@ -109,7 +109,7 @@ final class PartitionRepair(
   /** Folders with their data files and whether they are partitions; a table without partitions has one folder. */
   private def below(level: Seq[String]): Seq[(String, Seq[String], Boolean)] = if (level.isEmpty) Nil
   else {
-    val listed = Parallel.map(level) { folder =>
+    val listed = Parallel.map(level, "list folders") { folder =>
       val (folders, files) = storage.list(folder).partition(_.isDirectory)
       val names            = files.map(_.getPath.getName)
       val deeper = folders.map(_.getPath.getName).filter(PartitionMetadata.mayContainPartitions).map(FileNames.path(
@@ -122,7 +122,7 @@ final class PartitionRepair(
 
   private def forms(config: TableConfig): Seq[PartitionForm] = {
     val partitions = new TableView(storage, config, Timeline.load(storage, config)).partitions
-    Parallel.map(partitions) { partition =>
+    Parallel.map(partitions, "list partitions") { partition =>
       val names                 = storage.list(partition).map(_.getPath.getName).toSet
       val (hasText, hasParquet) = (names(PartitionMetadata.Name), names(PartitionMetadata.ParquetName))
       PartitionForm(partition, hasText, hasParquet, isMigrated = hasText || !hasParquet)

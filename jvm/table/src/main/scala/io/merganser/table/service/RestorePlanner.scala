@@ -196,10 +196,11 @@ private[service] final class RestorePlanner(
 
   private def removed(view: TableView, taken: Seq[Instant]): Seq[RemovedFile] = {
     val instants = taken.map(_.requested).toSet
-    val named    = Parallel.map(taken.filter(_.isCompleted))(whole.metadata(_)).flatMap(_.allStats.map(_.path)).toSet
+    val named =
+      Parallel.map(taken.filter(_.isCompleted), "read commits")(whole.metadata(_)).flatMap(_.allStats.map(_.path)).toSet
     // Of runs that stopped; their logs have the instant of the slice in version 6.
     val announced = taken.filterNot(_.isCompleted).flatMap(i => new Markers(storage, i.requested).all).map(_.path).toSet
-    Parallel.map(view.partitions) { partition =>
+    Parallel.map(view.partitions, "list partitions") { partition =>
       view.dataFiles(partition).flatMap { file =>
         val path = FileNames.path(partition, file.name)
         if (isShared(file.name)) {

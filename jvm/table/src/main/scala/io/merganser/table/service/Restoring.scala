@@ -124,7 +124,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
       now.unfinished.foreach(removePending(now, _))
       removeInstants(InstantState.Completed)
       held.requireHeld()
-      Parallel.map(plan.paths)(path => storage.delete(path))
+      Parallel.map(plan.paths, "delete files")(path => storage.delete(path))
       revokeBlocks()
       removeInstants(InstantState.Inflight, InstantState.Requested)
       complete(instant, elapsed(started))

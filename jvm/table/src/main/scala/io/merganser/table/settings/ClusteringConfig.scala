@@ -65,6 +65,8 @@ final case class ClusteringOrder(
  * @param commits         since the last clustering that make one due
  * @param preservesCommit whether rows keep their commit time
  * @param updates         what happens to this write if it writes to file groups in a pending clustering
+ * @param expiresAfterMs  milliseconds after which a pending clustering that no process runs counts as failed, though it
+ *                        was not planned for one run; None: never
  * @param otherStrategies options that name classes of others, with their values: nothing can be scheduled
  */
 final case class ClusteringConfig(
@@ -77,6 +79,7 @@ final case class ClusteringConfig(
     order: ClusteringOrder,
     preservesCommit: Boolean,
     updates: ClusteringUpdates,
+    expiresAfterMs: Option[Long],
     otherStrategies: Seq[(String, String)]
 )
 
@@ -122,6 +125,10 @@ private[settings] object ClusteringConfig {
       ),
       preservesCommit = settings.bool(Options.ClusteringPreserves, stored),
       updates = ClusteringUpdates.of(settings.required(Options.ClusteringUpdatesStrategy, stored)),
+      expiresAfterMs =
+        if (settings.bool(Options.ClusteringExpirations, stored))
+          Some(number(Options.ClusteringExpirationMinutes) * 60000L)
+        else None,
       otherStrategies = Seq(Options.ClusteringPlanStrategy, Options.ClusteringExecution).flatMap { entry =>
         val name = settings.required(entry, stored)
         Some(entry.key -> name).filterNot(_ => entry.default.exists(_.equalsIgnoreCase(name.split('.').last)))

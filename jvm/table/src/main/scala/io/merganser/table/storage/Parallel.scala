@@ -14,6 +14,17 @@ private[table] object Parallel {
   /** In the order of the input; the first failure is thrown as it is. */
   def map[A, B](input: Seq[A])(f: A => B): Seq[B] = map(input, Threads)(f)
 
+  /** @param step the name of this step where the progress of an operation is shown */
+  def map[A, B](input: Seq[A], step: String)(f: A => B): Seq[B] =
+    if (input.size <= Few) map(input)(f)
+    else Progress.of(step, input.size.toLong) { progress =>
+      map(input) { a =>
+        val result = f(a)
+        progress.advance()
+        result
+      }
+    }
+
   def map[A, B](input: Seq[A], threads: Int)(f: A => B): Seq[B] =
     if (input.size <= Few) input.map(f)
     else {

@@ -53,6 +53,16 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       a.record().map(a.instant -> CommitMetadata.decodeAvro(_)))
   }
 
+  /**
+   * The completed writes, the newest first, with a function that reads the metadata of one. A file of the history is
+   * read when its instants are reached, without their metadata.
+   */
+  private[table] def writesNewestFirst: Iterator[(Instant, () => Option[CommitMetadata])] = {
+    val entries =
+      if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex, namesOf)
+    entries.filter(_.instant.action.isWrite).map(a => a.instant -> (() => a.record().map(CommitMetadata.decodeAvro(_))))
+  }
+
   /** All completed instants, the newest first; read as in [[newestFirst]]. */
   private[table] def actionsNewestFirst: Iterator[ArchivedAction] = {
     val entries = if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
@@ -60,7 +70,8 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   /** The entries of some files with their numbers in the manifest; of equal instants that of the last file. */
-  private final class NewestEntries(chosen: Seq[(HistoryFile, Int)]) extends Iterator[Archived] {
+  private final class NewestEntries(chosen: Seq[(HistoryFile, Int)], entriesOf: HistoryFile => Seq[Archived] = ofFile)
+      extends Iterator[Archived] {
     private var files  = chosen.sortBy { case (file, _) => file.range._2 }.reverse
     private val loaded = new java.util.TreeMap[String, (Int, Archived)]
 
@@ -69,7 +80,7 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       while (files.nonEmpty && (loaded.isEmpty || newest.instant.requested <= files.head._1.range._2)) {
         val (file, number) = files.head
         files = files.tail
-        ofFile(file).foreach { a =>
+        entriesOf(file).foreach { a =>
           val key = s"${a.instant.requested} ${a.instant.action.name}"
           if (Option(loaded.get(key)).forall(_._1 <= number)) loaded.put(key, (number, a))
         }
@@ -191,6 +202,17 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     }
   }
 
+  /** Entries whose content is read when it is needed. */
+  private def namesOf(file: HistoryFile): Seq[Archived] = read(file, Names) { row =>
+    for {
+      requested <- string(row, Requested)
+      action    <- string(row, ActionName).flatMap(Action.parse).map(_.whenCompleted)
+    } yield {
+      val instant = Instant(requested, action, InstantState.Completed, string(row, Completed))
+      Archived(instant, () => find(instant).flatMap(_.record()), () => content(instant), () => plan(instant))
+    }
+  }
+
   private def read[T](file: HistoryFile, columns: MessageType)(take: Group => Option[T]): Seq[T] =
     manifests.named(file.name) {
       val reader = HistoryParquet.reader(storage, config.historyFolder, file, columns)
@@ -218,5 +240,6 @@ private object ArchivedTimeline {
   )
 
   val Times: MessageType    = columns(Requested, Completed)
+  val Names: MessageType    = columns(Requested, Completed, ActionName)
   val Instants: MessageType = columns(Requested, Completed, ActionName, Metadata, Plan)
 }

@@ -38,11 +38,14 @@ final case class ClusteringGroup(
  *
  * @param params          of the strategy that runs it, by the names of options
  * @param preservesCommit whether rows keep their commit time
+ * @param runsAtOnce      whether it is made for the run that follows: if that dies, the plan is of no use. Other engines
+ *                        do not store it.
  */
 final case class ClusteringPlan(
     groups: Seq[ClusteringGroup],
     params: Map[String, String],
-    preservesCommit: Boolean
+    preservesCommit: Boolean,
+    runsAtOnce: Boolean = false
 ) {
   def slices: Seq[ClusteringSlice] = groups.flatMap(_.slices)
 
@@ -61,6 +64,8 @@ final case class ClusteringPlan(
 object ClusteringPlan {
 
   import AvroRecords._
+
+  private val RunsAtOnceKey = "merganser.runsAtOnce"
 
   private val Execution = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 
@@ -92,7 +97,7 @@ object ClusteringPlan {
       },
       "strategy" -> AvroRecords.build(TimelineSchemas.ClusteringStrategy, "strategyClassName" -> Execution,
         "strategyParams" -> plan.params, "version" -> 1),
-      "extraMetadata" -> Map.empty[String, String],
+      "extraMetadata" -> (if (plan.runsAtOnce) Map(RunsAtOnceKey -> "true") else Map.empty[String, String]),
       "version" -> 1,
       "preserveHoodieMetadata" -> plan.preservesCommit
     )
@@ -110,7 +115,8 @@ object ClusteringPlan {
       )
     },
     plan.record("strategy").fold(Map.empty[String, String])(_.stringMap("strategyParams")),
-    plan.value("preserveHoodieMetadata").forall(_ == true)
+    plan.value("preserveHoodieMetadata").forall(_ == true),
+    runsAtOnce = plan.stringMap("extraMetadata").get(RunsAtOnceKey).contains("true")
   )
 
   private def fileName(path: String): String = path.drop(path.lastIndexOf('/') + 1)

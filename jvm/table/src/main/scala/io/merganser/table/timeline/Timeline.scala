@@ -171,6 +171,10 @@ final class Timeline private (
     from.filter(_ => hasArchive).fold(this)(f => withArchived(archive.newestFirst(Some(f), None).toList))
   }
 
+  /** The writes that were archived, the newest first, see [[ArchivedTimeline]]. */
+  private[table] def archivedWrites: Iterator[(Instant, () => Option[CommitMetadata])] =
+    if (hasArchive) archive.writesNewestFirst else Iterator.empty
+
   /** The instant of the commit whose schema is the table's. */
   private[table] def schemaInstant: Option[Instant] = schemaCommit.map(_._1)
 
@@ -422,6 +426,10 @@ final class Timeline private (
     case (instant, request) if request.isClustering =>
       instant -> request.plan.getOrElse(ClusteringPlan(Nil, Map.empty, preservesCommit = true))
   }
+
+  /** Whether a pending clustering was planned for the run that follows, see [[ClusteringPlan]]. */
+  private[table] def runsAtOnce(clustering: String): Boolean =
+    plannedClusterings.exists { case (instant, plan) => instant.requested == clustering && plan.runsAtOnce }
 
   /** Writes that have not completed, without clusterings, in both layouts. */
   def runningWrites: Seq[Instant] = pendingWrites.filterNot(i => pendingClusterings(i.requested))

@@ -1,5 +1,6 @@
 package io.merganser.table.commit
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.ClusteringUpdates
@@ -79,6 +80,49 @@ final class ClusteringRunsSuite extends TableSuite {
       assert(plans(s, config).isEmpty && ClusteringSchedule.rollback(s, config, instant).isEmpty)
       assert(Leftovers.of(s).isEmpty && names(s, "p").size == 3)
     }
+  }
+
+  for (version <- Seq(6, 9))
+    test(s"version $version: a clustering of a process that died in it is rolled back by the next write, and by one " +
+      "that was running; one that was scheduled on purpose stays, unless it may expire") {
+      val s      = storage
+      val config = table(version, s)
+      Seq("a", "b").foreach(written(s, config, _))
+      val other   = scheduled(s, config, runsAtOnce = false)
+      val instant = scheduled(s, config, runsAtOnce = true)
+      Seq(other, instant).foreach(died(s, config, _))
+      def options(afterMs: Long, allAfterMs: Option[Long] = None) =
+        Transaction.Options(clusteringExpiry = ClusteringSchedule.Expiry(afterMs, allAfterMs))
+      val refused = intercept[MerganserException](written(s, config, "a", options(600000)))
+      assert(refused.condition == "COMMIT_CONFLICT" && refused.getMessage.contains("later writes remove it"))
+      Thread.sleep(50)
+      assert(Rollback.failed(s, config, options(600000)).isEmpty)
+      assert(Rollback.failed(s, config, options(0)).map(_.requested) == Seq(instant.requested))
+      assert(plans(s, config) == Seq(other.requested))
+      assert(names(s, "p").count(_.contains(instant.requested)) == 0)
+      assert(conditionOf(written(s, config, "a", options(0))) == "COMMIT_CONFLICT", "scheduled on purpose")
+      assert(Rollback.failed(s, config, options(0, Some(600000))).isEmpty)
+      assert(Rollback.failed(s, config, options(0, Some(0))).map(_.requested) == Seq(other.requested))
+      assert(Leftovers.of(s).isEmpty)
+
+      died(s, config, scheduled(s, config, runsAtOnce = true))
+      val running = Transaction.begin(s, config, Action.Commit, options = options(0))
+      val stat    = writeBase(s, running, "a")
+      Thread.sleep(50)
+      running.commit(upserted(stat), Set.empty)
+      assert(plans(s, config).isEmpty && Leftovers.of(s).isEmpty && view(s).slices.map(_.fileId) == Seq("a", "b"))
+    }
+
+  private def scheduled(s: Storage, config: TableConfig, runsAtOnce: Boolean): Instant =
+    ClusteringSchedule.schedule(s, config)(_ => Some(planned(s).copy(runsAtOnce = runsAtOnce))).get
+
+  /** As if another process had begun to run it, and was killed. */
+  private def died(s: Storage, config: TableConfig, instant: Instant): Unit = {
+    val run = taken(s, config, instant)
+    writeBase(s, run, "c")
+    val claim = Claim.file(config, instant.requested, instant.action)
+    s.delete(claim)
+    s.createNew(claim, Claim("other", 7, "other", "elsewhere", "1", 10).content)
   }
 
   test("a run whose plan was rolled back cannot be committed") {

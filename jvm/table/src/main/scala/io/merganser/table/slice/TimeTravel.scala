@@ -22,20 +22,59 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
    *                                               AS_OF_TAKEN_BACK if commits of that time were taken back
    */
   def to(instant: String): Timeline = {
+    requireNotTakenBack(instant)
+    if (isSaved(instant)) timeline.asOf(instant) else retained(instant, _.asOf(instant))
+  }
+
+  /**
+   * The table's timeline as of a completion time; in layout 1, as of an instant.
+   *
+   * @param archived requested times of the archived writes that completed later
+   * @throws io.merganser.merge.MerganserException what [[to]] throws
+   */
+  def toCompletion(time: String, archived: Set[String]): Timeline =
+    if (config.layoutVersion < 2) to(time)
+    else {
+      requireNotTakenBack(time)
+      val past  = timeline.asOfCompletion(time, archived)
+      val saved = past.completed.lastOption.map(_.requested).filter(isSaved)
+      if (saved.exists(timeline.asOf(_).completed == past.completed)) past
+      else {
+        val found = retained(time, _.asOfCompletion(time, archived))
+        // A clean looks at requested times: it may have taken what such a write has replaced since.
+        for {
+          oldest <- cleanedUpTo
+          write  <- timeline.completedAfter(time).filter(i => i.requested < oldest && !found.isCompleted(i.requested))
+          until  <- write.completed
+        } throw tooEarly(time, until, FilesCleaned)
+        found
+      }
+    }
+
+  /**
+   * Fails if commits of a time were taken back.
+   *
+   * @param withArchive whether archived restores count
+   */
+  def requireNotTakenBack(instant: String, withArchive: Boolean): Unit = {
+    requireNotTakenBack(instant)
+    if (withArchive) requireNotTakenBack(instant, new ArchivedTimeline(storage, config).restoresSince(instant), Nil)
+  }
+
+  private def requireNotTakenBack(instant: String): Unit =
     requireNotTakenBack(instant,
       timeline.restores.filter(instant < _.requested).map(i => i -> timeline.restore(i).instants) ++
         timeline.unfinished.filter(_.isEffective).map(u => u.instant -> u.plan.toSeq.flatMap(_.instants)),
       timeline.rollbacks.filter(instant < _.requested).map(i => i -> timeline.rollback(i).instants))
-    if (isSaved(instant)) timeline.asOf(instant)
+
+  private def retained(instant: String, past: Timeline => Timeline): Timeline = {
+    if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
+    if (start.exists(instant < _) && !cleanedUpTo.exists(instant < _)) past(withArchive(instant))
     else {
-      if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
-      if (start.exists(instant < _) && !cleanedUpTo.exists(instant < _)) ofArchive(instant)
-      else {
-        (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
-          throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) FilesCleaned else Archived)
-        }
-        timeline.asOf(instant)
+      (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
+        throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) FilesCleaned else Archived)
       }
+      past(timeline)
     }
   }
 
@@ -56,8 +95,8 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     rollbacks.foreach { case (rollback, taken) => taken.map(_.instant).find(_ == instant).foreach(fail(rollback, _)) }
   }
 
-  /** The timeline as of an archived instant, whose files may still be there. */
-  private def ofArchive(instant: String): Timeline = {
+  /** The timeline with its archive, for an archived instant whose files may still be there. */
+  private def withArchive(instant: String): Timeline = {
     val archive = new ArchivedTimeline(storage, config)
     requireNotTakenBack(instant, archive.restores, archive.rollbacks)
     val writes = archive.writes
@@ -68,7 +107,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     travel.cleanedUpTo(archive.cleans ++ timeline.cleans).filter(instant < _).foreach { oldest =>
       throw tooEarly(instant, oldest, FilesCleaned)
     }
-    whole.asOf(instant)
+    whole
   }
 
   private def tooEarly(instant: String, oldest: String, reason: String): MerganserException =

@@ -63,6 +63,19 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     entries.filter(_.instant.action.isWrite).map(a => a.instant -> (() => a.record().map(CommitMetadata.decodeAvro(_))))
   }
 
+  /**
+   * Requested and completion times of the actions that completed after a time; empty in layout 1. The newest file of
+   * the history is read first, and no further one after a file that has none: a write that completed after a whole file
+   * of later ones is not found once that file has been merged with older ones.
+   */
+  private[table] def completedAfter(time: String): Map[String, String] =
+    files.sortBy(_.range._2).reverseIterator.map(times(_).filter(_._2 > time)).takeWhile(_.nonEmpty).flatten.toMap
+
+  /** A requested time up to that of the oldest action; reads no file in layout 2. */
+  private[table] def oldest: Option[String] =
+    if (config.layoutVersion < 2) completed.headOption.map(_.instant.requested)
+    else files.map(_.range._1).reduceOption((a, b) => if (a < b) a else b)
+
   /** All completed instants, the newest first; read as in [[newestFirst]]. */
   private[table] def actionsNewestFirst: Iterator[ArchivedAction] = {
     val entries = if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
@@ -109,6 +122,12 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     if (config.layoutVersion < 2) Nil
     else completed.filter(_.instant.action == Action.Restore).flatMap(a =>
       a.record().map(a.instant -> RestoreMetadata.of(_).instants))
+
+  /** [[restores]] that were requested after a time. */
+  private[table] def restoresSince(time: String): Seq[(Instant, Seq[RolledBack])] =
+    if (config.layoutVersion < 2) Nil
+    else actionsNewestFirst.takeWhile(_.instant.requested > time).filter(_.instant.action == Action.Restore)
+      .flatMap(a => a.bytes().map(b => a.instant -> RestoreMetadata.decode(b).instants)).toList
 
   /** The rollbacks of the history with what they removed, the oldest first. */
   private[table] def rollbacks: Seq[(Instant, Seq[RolledBack])] =

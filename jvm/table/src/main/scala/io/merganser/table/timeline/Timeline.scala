@@ -24,6 +24,7 @@ import scala.util.control.NonFatal
  * @param versions size and time of the files, by name
  * @param unknownActions names of files that look like instants of unknown actions
  * @param unfinished     restores, and rollbacks of completed writes, of ours that have not completed
+ * @param later          requested times of writes that completed after the completion time that the timeline is as of
  */
 final class Timeline private (
     storage: Storage,
@@ -35,7 +36,8 @@ final class Timeline private (
     findsArchive: () => Boolean,
     private val versions: Map[String, (Long, Long)],
     private[table] val unknownActions: Seq[String],
-    private[table] val unfinished: Seq[UnfinishedRestore]
+    private[table] val unfinished: Seq[UnfinishedRestore],
+    later: Set[String] = Set.empty
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
@@ -96,7 +98,7 @@ final class Timeline private (
    */
   lazy val completedInstants: CompletedInstants = {
     val begin = if (hasArchive) start else None
-    new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, begin, limit)
+    new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet ++ later, begin, limit)
   }
 
   /** Whether the timeline has all writes of the table: none was archived. */
@@ -135,11 +137,28 @@ final class Timeline private (
   private[table] def times: Iterable[String] = instants.flatMap(i => i.requested +: i.completed.toSeq)
 
   /** The timeline as of an instant, inclusive, by requested time. */
-  def asOf(instant: String): Timeline = {
-    val included = instants.filter(_.requested <= instant)
+  def asOf(instant: String): Timeline = upTo(instant, later)
+
+  /**
+   * The timeline as of a time, inclusive, by completion time: with the writes that had completed. A compaction or a
+   * clustering that had only been planned counts as completed if it has by now: its files have rows of earlier writes
+   * alone, and those that it replaced may be gone. In layout 1, whose instants have no completion times, [[asOf]].
+   *
+   * @param archived requested times of archived writes that completed later
+   */
+  private[table] def asOfCompletion(time: String, archived: Set[String] = Set.empty): Timeline =
+    upTo(time, archived ++ completedAfter(time).filterNot(metadata(_).operationType.isService).map(_.requested))
+
+  /** The writes and services that had begun at a time and completed later. */
+  private[table] def completedAfter(time: String): Seq[Instant] =
+    completed.filter(i => i.requested <= time && i.completed.exists(time < _))
+
+  private def upTo(instant: String, later: Set[String]): Timeline = {
+    val included =
+      instants.filter(i => i.requested <= instant && !(later(i.requested) && i.action.whenCompleted.isWrite))
     val past =
       new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-        Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions, unfinished)
+        Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions, unfinished, later)
     // Archived instants have no file.
     read.asScala.foreach { case (i, metadata) =>
       if (!files.contains((i, InstantState.Completed))) past.keep(i, metadata)
@@ -151,7 +170,7 @@ final class Timeline private (
   private[table] def withArchived(archived: Seq[(Instant, CommitMetadata)]): Timeline = {
     val older = archived.filterNot { case (instant, _) => find(instant.requested, instant.action).isDefined }
     val whole = new Timeline(storage, config, (older.map(_._1) ++ instants).sortBy(i => (i.requested, i.action.name)),
-      files, limit, complete, () => hasArchive, versions, unknownActions, unfinished)
+      files, limit, complete, () => hasArchive, versions, unknownActions, unfinished, later)
     whole.reuse(this)
     older.foreach { case (instant, metadata) => whole.keep(instant, metadata) }
     whole

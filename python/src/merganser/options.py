@@ -186,6 +186,10 @@ DELETE_SHUFFLE_PARALLELISM = "hoodie.delete.shuffle.parallelism"
 # --- of one read
 
 QUERY_TYPE = "hoodie.datasource.query.type"
+CHANGES_BEGIN = "hoodie.datasource.read.begin.instanttime"
+CHANGES_END = "hoodie.datasource.read.end.instanttime"
+CHANGES_FORMAT = "hoodie.datasource.query.incremental.format"
+CHANGES_SCHEMA_OF_END = "hoodie.datasource.read.schema.use.end.instanttime"
 AS_OF_INSTANT = "as.of.instant"
 
 # --- of the spark application
@@ -446,3 +450,10 @@ class QueryType:
 
     SNAPSHOT = "snapshot"
     READ_OPTIMIZED = "read_optimized"
+    INCREMENTAL = "incremental"
+
+
+class ChangesFormat:
+    """Values of ``CHANGES_FORMAT``."""
+
+    LATEST_STATE = "latest_state"

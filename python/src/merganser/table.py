@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
@@ -161,10 +161,49 @@ class Table(TableServices):
         """
         reader = self._spark.read.format(_FORMAT)
         if as_of is not None:
-            reader = reader.option("as.of.instant", _as_of(as_of))
+            reader = reader.option("as.of.instant", _time("as_of", as_of))
         if read_optimized:
             reader = reader.option("hoodie.datasource.query.type", "read_optimized")
         return reader.load(self.path)
+
+    def changes(
+        self,
+        since: str | date | None = None,
+        *,
+        until: str | date | None = None,
+        columns: Columns | None = None,
+        where: str | Column | None = None,
+    ) -> DataFrame:
+        """Return the rows that changed in a window of time, each once, as it was at the end of the window.
+
+        The window is one of completion times: a row is in it if the commit that last changed it, up to the end,
+        completed after ``since``. Deleted rows are not returned, nor are rows that a late change left as they were.
+        Only the file groups are read that these commits wrote to.
+
+        Args:
+            since: Time after which changes are returned: an instant (``yyyyMMddHHmmssSSS``), such as
+                ``CommitResult.instant`` of the last commit that was read, or another string that ``as.of.instant``
+                accepts, a ``date`` (its start), or a ``datetime``. Without a time zone they are in the table's timeline
+                zone. ``None`` begins with the first commit.
+            until: Time likewise, up to which changes are returned, inclusive. ``None``: the newest commit.
+            columns: Columns to return, also the meta columns such as ``_hoodie_commit_time``. ``None``: all data
+                columns.
+            where: Condition on columns of the table.
+
+        Raises:
+            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition says which.
+        """
+        reader = self._spark.read.format(_FORMAT).option("hoodie.datasource.query.type", "incremental")
+        begin = "earliest" if since is None else _time("since", since)
+        reader = reader.option("hoodie.datasource.read.begin.instanttime", begin)
+        if until is not None:
+            reader = reader.option("hoodie.datasource.read.end.instanttime", _time("until", until))
+        rows = reader.load(self.path)
+        if where is not None:
+            rows = rows.where(where)
+        if columns is not None:
+            rows = rows.select(*([columns] if isinstance(columns, str) else columns))
+        return rows
 
     def upsert(
         self,
@@ -334,14 +373,14 @@ def _transaction(txn: tuple[str, int] | None) -> dict[str, Any]:
     return {"spark.merganser.write.txnAppId": txn[0], "spark.merganser.write.txnVersion": str(txn[1])}
 
 
-def _as_of(time: object) -> str:
+def _time(argument: str, time: object) -> str:
     if isinstance(time, str):
         return time
     if isinstance(time, datetime):
         return time.isoformat(sep=" ", timespec="milliseconds")
     if isinstance(time, date):
         return time.isoformat()
-    raise TypeError(f"as_of is a str, a datetime or a date, not {type(time).__name__}")
+    raise TypeError(f"{argument} is a str, a datetime or a date, not {type(time).__name__}")
 
 
 def _session(spark: object) -> SparkSession:

@@ -346,8 +346,8 @@ def test_an_unknown_option_of_a_read_is_refused(spark: SparkSession, stored: Pat
     refused(
         lambda: load(spark, stored, **wrong).collect(), "UNKNOWN_OPTION", "Did you mean 'hoodie.datasource.query.type'?"
     )
-    cdc = {"hoodie.datasource.query.type": "incremental"}
-    refused(lambda: load(spark, stored, **cdc), "UNSUPPORTED_OPTION", "incremental", "_hoodie_commit_time > ")
+    incremental = {"hoodie.datasource.query.type": "incremental"}
+    refused(lambda: load(spark, stored, **incremental), "CHANGES_BEGIN_MISSING", "'earliest'")
 
 
 @pytest.mark.parametrize(

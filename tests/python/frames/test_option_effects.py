@@ -33,6 +33,7 @@ ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the o
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
 STRATEGIES = "CompactionSelectionSuite.scala::"
 MERGERS = "test_custom_mergers.py::"
+INCREMENTAL = "test_incremental.py::"
 RULES = "test_merge_rule.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
@@ -228,6 +229,10 @@ SEEN = {
     "hoodie.delete.shuffle.parallelism": TASKS,
     "hoodie.datasource.query.type": RULES + "test_a_read_optimized_read_shows_base_files_alone",
     "spark.merganser.merge.allowedClasses": "AllowedClassesSuite.scala::a class that the application does not allow",
+    "hoodie.datasource.read.begin.instanttime": INCREMENTAL + "test_every_way_to_read_returns_the_rows_that_changed",
+    "hoodie.datasource.read.end.instanttime": INCREMENTAL + "test_every_way_to_read_returns_the_rows_that_changed",
+    "hoodie.datasource.query.incremental.format": INCREMENTAL + "test_windows_that_cannot_be_read_are_errors",
+    "hoodie.datasource.read.schema.use.end.instanttime": INCREMENTAL + "test_overwrites_partial_rows_and_new_columns",
     "as.of.instant": "test_sql_tables.py::test_time_travel_shows_the_rows_as_they_were",
 }
 

@@ -129,7 +129,15 @@ def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: C
         compacted: Batches after which the logs became base files: deletes up to there are forgotten, and so are later
             ones of keys that are then not stored, as there is no file group to remember them in.
     """
+    return {key: row for key, (row, _) in dated(rule, batches, tombstones=tombstones, compacted=compacted).items()}
+
+
+def dated(
+    rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: Container[int] = ()
+) -> dict[str, tuple[Row, int]]:
+    """The rows of :func:`fold`, each with the number of the batch that last changed it."""
     stored: dict[str, State] = {}
+    changed: dict[str, int] = {}
     absent: set[str] = set()
     for i, batch in enumerate(batches):
         by_key: dict[str, list[Version]] = {}
@@ -137,7 +145,10 @@ def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: C
             by_key.setdefault(version.key, []).append(version)
         for key, versions in by_key.items():
             for version in combined(rule, versions):
-                stored[key] = step(rule, stored.get(key), version, by_event=rule.by_event)
+                before = stored.get(key)
+                stored[key] = step(rule, before, version, by_event=rule.by_event)
+                if changes(rule, before, version, stored[key]):
+                    changed[key] = i
             state = stored.get(key)
             if state is not None and not state.deletes:
                 absent.discard(key)
@@ -146,7 +157,15 @@ def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: C
         if not tombstones or i in compacted:
             stored = {key: None if state is None or state.deletes else state for key, state in stored.items()}
             absent = {key for key, state in stored.items() if state is None}
-    return {key: state.row for key, state in stored.items() if state is not None and not state.deletes}
+    live = {key: state.row for key, state in stored.items() if state is not None and not state.deletes}
+    return {key: (row, changed[key]) for key, row in live.items()}
+
+
+def changes(rule: Rule, before: State, version: Version, after: State) -> bool:
+    """Whether a version changed what is stored: it won, or filled a column; a late one that did neither did not."""
+    if after is None or before is None or before.deletes or after.deletes:
+        return after is not None
+    return after.row != before.row or rule.newer_wins(version.row, before.row, by_event=rule.by_event)
 
 
 # --- histories -------------------------------------------------------------------------------------------------

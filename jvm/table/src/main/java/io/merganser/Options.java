@@ -190,6 +190,10 @@ public final class Options {
   // --- of one read
 
   public static final String QUERY_TYPE = "hoodie.datasource.query.type";
+  public static final String CHANGES_BEGIN = "hoodie.datasource.read.begin.instanttime";
+  public static final String CHANGES_END = "hoodie.datasource.read.end.instanttime";
+  public static final String CHANGES_FORMAT = "hoodie.datasource.query.incremental.format";
+  public static final String CHANGES_SCHEMA_OF_END = "hoodie.datasource.read.schema.use.end.instanttime";
   public static final String AS_OF_INSTANT = "as.of.instant";
 
   // --- of the spark application
@@ -478,8 +482,16 @@ public final class Options {
   public static final class QueryType {
     public static final String SNAPSHOT = "snapshot";
     public static final String READ_OPTIMIZED = "read_optimized";
+    public static final String INCREMENTAL = "incremental";
 
     private QueryType() {}
+  }
+
+  /** Values of {@link #CHANGES_FORMAT}. */
+  public static final class ChangesFormat {
+    public static final String LATEST_STATE = "latest_state";
+
+    private ChangesFormat() {}
   }
 
   private Options() {}

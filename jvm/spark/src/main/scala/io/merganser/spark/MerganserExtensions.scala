@@ -10,13 +10,14 @@ import io.merganser.spark.sql.{
   DeferredStatements,
   InsertStrategy,
   PartitionOverwrites,
-  StatementLine
+  StatementLine,
+  TableChanges
 }
 import org.apache.spark.sql.SparkSessionExtensions
 
 /**
  * The class for `spark.sql.extensions`: CALL, MERGE, UPDATE and DELETE on every Spark line, and writes of data frames
- * by name.
+ * by name; the function `hudi_table_changes`.
  */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
@@ -24,6 +25,9 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     // Parser extensions
     val catalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
     extensions.injectParser((session, parser) => new CallParser(session, parser, catalogs))
+
+    // Functions
+    extensions.injectTableFunction(TableChanges.function)
 
     // Analyzer extensions. The order matters: commands are deferred before their stars are expanded, and released last.
     extensions.injectResolutionRule(_ => FrameWriteDetection)

@@ -3,6 +3,7 @@ package io.merganser.spark.read
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.change.CommitTimes
 import io.merganser.table.options.Names
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
@@ -13,7 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.sources.{Filter, GreaterThanOrEqual}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -39,6 +40,7 @@ final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
  * @param readOptimized  true to read base files alone
  * @param prunedGroups   file groups of the listed partitions that need not be read
  * @param skippedFolders folders of partitions that the filters rule out
+ * @param changed        which rows to return, by their commit time; None: all
  */
 final class SliceScan(
     session: SparkSession,
@@ -50,7 +52,8 @@ final class SliceScan(
     keyFilters: Seq[Filter],
     readOptimized: Boolean,
     prunedGroups: Int,
-    skippedFolders: Int
+    skippedFolders: Int,
+    changed: Option[CommitTimes] = None
 ) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
@@ -86,7 +89,8 @@ final class SliceScan(
 
   /** Equal scans of one query share an exchange. Spark compares runtime filters itself. */
   private def identity: Seq[Any] =
-    Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, rule, readOptimized)
+    Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, rule, readOptimized,
+      changed)
 
   override def equals(other: Any): Boolean = other match {
     case scan: SliceScan => (this eq scan) || identity == scan.identity
@@ -126,12 +130,19 @@ final class SliceScan(
   /** How keys are computed, where they are not stored and needed. */
   private def rowKey = if (isMerged || requested.fieldNames.contains(MetaColumns.RecordKey)) table.rowKey else None
 
-  override def createReaderFactory(): PartitionReaderFactory =
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val columns =
+      if (changed.isEmpty || requested.fieldNames.contains(MetaColumns.CommitTime)) requested
+      else StructType(requested.fields :+ MetaColumns.schema(MetaColumns.CommitTime))
+    // A row is returned as it is after the merge, so that its commit time may prune only what is not merged.
+    val pruning = changed.map(times => GreaterThanOrEqual(MetaColumns.CommitTime, times.least))
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, rule, table.schema, requested, LogVisibility(table.timeline),
-        filters, keyFilters, rowKey = rowKey),
-      isMerged
+      new SliceReader(table.storage, table.config, rule, table.schema, columns, LogVisibility(table.timeline),
+        filters ++ pruning, keyFilters, rowKey = rowKey),
+      isMerged,
+      changed.map(ChangedSelection(columns.fieldIndex(MetaColumns.CommitTime), requested.length, _))
     )
+  }
 
   override def estimateStatistics(): Statistics = new Statistics {
     override def sizeInBytes(): Count = Count.of(math.max(1L, (bytes * share).toLong))
@@ -163,8 +174,17 @@ final class SliceScan(
   }
 }
 
+/**
+ * The rows of batches that have some commit times.
+ *
+ * @param column position of the commit time
+ * @param width  number of columns to return, the first ones
+ */
+final case class ChangedSelection(column: Int, width: Int, times: CommitTimes)
+
 /** Reads column batches only: Spark takes a scan as all columnar or all rows. */
-final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) extends PartitionReaderFactory {
+final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean, selection: Option[ChangedSelection])
+    extends PartitionReaderFactory {
 
   override def supportColumnarReads(partition: InputPartition): Boolean = true
 
@@ -173,9 +193,12 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) exte
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
     new ChainedReader(partition.asInstanceOf[SlicePartition].parts,
-      part =>
-        if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
-        else reader.baseBatches(part.slice, part.start, part.length))
+      part => {
+        val all =
+          if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
+          else reader.baseBatches(part.slice, part.start, part.length)
+        selection.fold(all)(s => SliceBatches.where(all, s.column, s.width)(s.times))
+      })
 }
 
 /** Reads slices one after the other; each has open files until it is read to its end. */

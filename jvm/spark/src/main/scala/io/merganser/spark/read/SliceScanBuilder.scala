@@ -3,6 +3,8 @@ package io.merganser.spark.read
 import io.merganser.merge.OrderingField
 import io.merganser.spark.prune.{PartitionPruning, SourceRanges}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.change.ChangedRows
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.ReadConfig
 import io.merganser.table.slice.{FileSlice, FoundPartitions}
@@ -19,13 +21,15 @@ import org.apache.spark.sql.types.StructType
  *
  * @param scanCounts receives the counts of the scan
  * @param ranges  only rows with values in these matter
+ * @param changed only these rows are read, of the snapshot that `table` is; None: all
  */
 final class SliceScanBuilder(
     session: SparkSession,
     table: OpenTable,
     read: ReadConfig,
     scanCounts: Option[ScanCounts] = None,
-    ranges: Option[SourceRanges] = None
+    ranges: Option[SourceRanges] = None,
+    changed: Option[ChangedRows] = None
 ) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
   private var requested: StructType  = table.schema
@@ -54,13 +58,25 @@ final class SliceScanBuilder(
     val readOptimized = read.readOptimized
     val keyFields     = table.config.recordKeyFields.toSet
     val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
-    val partitions    = this.partitions
-    val all =
-      if (readOptimized) table.view.readOptimizedSlicesOf(partitions.paths) else table.view.slicesOf(partitions.paths)
-    val slices = ranges.fold(all)(_.prune(session, table, all))
+    val (all, skipped) = changed.flatMap(_.groups).fold(everySlice)(slicesOf)
+    val slices         = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))
     new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
-      all.size - slices.size, partitions.skipped)
+      all.size - slices.size, skipped, changed.flatMap(_.times))
+  }
+
+  /** With the number of folders that were not listed. */
+  private def everySlice: (Seq[FileSlice], Int) = {
+    val found = partitions
+    (if (read.readOptimized) table.view.readOptimizedSlicesOf(found.paths) else table.view.slicesOf(found.paths),
+      found.skipped)
+  }
+
+  private def slicesOf(groups: Set[FileGroupId]): (Seq[FileSlice], Int) = {
+    val pruning    = PartitionPruning(table.config, table.schema)
+    val partitions = groups.map(_.partitionPath)
+    val kept       = partitions.filter(pruning.mayHold(_, filters.toSeq))
+    (table.view.slicesOf(groups.filter(g => kept(g.partitionPath))), partitions.size - kept.size)
   }
 
   private def partitions: FoundPartitions = {

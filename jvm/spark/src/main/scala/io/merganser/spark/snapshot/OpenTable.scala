@@ -1,6 +1,7 @@
 package io.merganser.spark.snapshot
 
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
@@ -42,6 +43,17 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
    */
   def asOf(time: String): OpenTable =
     new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
+
+  /** The same table, read as of another one of its timelines. */
+  def as(timeline: Timeline): OpenTable = new OpenTable(storage, config, timeline)
+
+  /**
+   * The commits in a window of time.
+   *
+   * @throws MerganserException what [[CommitWindow.of]] throws
+   */
+  def window(begin: String, end: Option[String]): CommitWindow =
+    CommitWindow.of(storage, config, timeline, begin, end)
 
   /**
    * Whether logs may have rows with some of the columns only. Hudi reads such rows wrongly where a table has versions

@@ -32,7 +32,9 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
     val (session, readOptions) = (SparkSession.active, options.asCaseSensitiveMap.asScala.toMap)
     val table                  = MerganserTable.load(session, path(options), readOptions)
-    IgnoredReadOptions.warn(table.name(), ReadConfig.parse(readOptions, session.conf.getAll))
+    val read                   = ReadConfig.parse(readOptions, session.conf.getAll)
+    table.requireReadable(read)
+    IgnoredReadOptions.warn(table.name(), read)
     inferred = Some((options, table))
     table.schema()
   }

@@ -5,9 +5,10 @@ import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
+import io.merganser.table.change.ChangedRows
 import io.merganser.table.options.Options
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.settings.{ReadConfig, ShownSettings}
+import io.merganser.table.settings.{ChangesConfig, ReadConfig, ShownSettings}
 import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -53,8 +54,36 @@ final class MerganserTable(
 
   /** With versions of its columns, a table has the columns that it had at the time of the read. */
   override lazy val opened: OpenTable =
-    options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => time }
-      .filter(_ => newest.timeline.history.isDefined).fold(newest)(newest.asOf)
+    ownChanges match {
+      case Some(changes) if changes.schemaOfEnd || newest.timeline.history.isDefined => asOfEnd(changes)
+      case _ =>
+        options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => time }
+          .filter(_ => newest.timeline.history.isDefined).fold(newest)(newest.asOf)
+    }
+
+  /** The window of its own options: those of a session change no columns. */
+  private lazy val ownChanges: Option[ChangesConfig] =
+    if (options.keys.exists(k => Options.QueryType.names.exists(_.equalsIgnoreCase(k))))
+      ReadConfig.parse(options, Map.empty).changes
+    else None
+
+  private def asOfEnd(changes: ChangesConfig): OpenTable = newest.as(changedRows(changes).view)
+
+  @volatile private var resolved: Option[(ChangesConfig, ChangedRows)] = None
+
+  /** Reads the commits of the window once. */
+  private def changedRows(changes: ChangesConfig): ChangedRows =
+    resolved.collect { case (`changes`, rows) => rows }.getOrElse {
+      val rows = ChangedRows.of(newest.window(changes.beginOf(newest.config.name), changes.end))
+      resolved = Some((changes, rows))
+      rows
+    }
+
+  /** Checks what a read is as of, before it is planned. */
+  private[source] def requireReadable(read: ReadConfig): Unit = {
+    read.asOf.foreach(newest.asOf)
+    read.changes.foreach(changedRows)
+  }
 
   override def name(): String = label
 
@@ -97,8 +126,9 @@ final class MerganserTable(
     val config = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     if (entry.isDefined) IgnoredReadOptions.warn(name(), config)
     // A statement changes rows as they are now, even where queries of the session are read optimized.
-    val read = if (scanCounts.isDefined || isPinned) config.copy(readOptimized = false) else config
-    new SliceScanBuilder(session, read.asOf.fold(opened)(newest.asOf), read, scanCounts, ranges)
+    val read = if (scanCounts.isDefined || isPinned) config.ofStatement else config
+    val from = read.changes.map(asOfEnd).orElse(read.asOf.map(newest.asOf)).getOrElse(opened)
+    new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows))
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
@@ -129,9 +159,18 @@ final class MerganserTable(
   private[spark] def isOverwriting: Boolean = overwrites.isDefined
 
   /** The same table as of a time, in one of the forms of [[io.merganser.table.timeline.AsOf]]. */
-  def asOf(time: String): MerganserTable =
-    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> time), open, declared, catalogTable,
-      entry)
+  def asOf(time: String): MerganserTable = reading(Map(Options.AsOfInstant.key -> time))
+
+  /** The same table, read with these options. */
+  private[spark] def reading(readOptions: Map[String, String]): MerganserTable =
+    new MerganserTable(session, path, label, options ++ readOptions, open, declared, catalogTable, entry)
+
+  /** The same table, read with options that are checked now. */
+  private[spark] def readingNow(readOptions: Map[String, String]): MerganserTable = {
+    val table = reading(readOptions)
+    table.requireReadable(ReadConfig.parse(table.options, session.conf.getAll))
+    table
+  }
 }
 
 object MerganserTable {
@@ -142,10 +181,9 @@ object MerganserTable {
    */
   private[spark] val LackingColumns = "__merganser_by_frame"
 
-  /** The existing table at a path; a time to read it as of is checked here, before the read is planned. */
+  /** The existing table at a path. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {
     val opened = OpenTable.load(session, path)
-    options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => opened.asOf(time) }
     new MerganserTable(session, path, opened.config.name, options - "path", () => opened, None, None)
   }
 

@@ -26,6 +26,11 @@ private[spark] object TableNames {
       case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
     }
 
+  /** The table of a name in the session's catalogs; None for a path, and if no table of ours has that name. */
+  def ours(session: SparkSession, pathOrName: String): Option[MerganserTable] =
+    if (pathOrName.contains("/") && !pathOrName.contains("`")) None
+    else nameParts(session, pathOrName).flatMap(named(session, _)).collect { case table: MerganserTable => table }
+
   /** None for a string that is not a SQL name. */
   private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
     try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))

@@ -18,8 +18,6 @@ object ForeignOptions {
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
 
   private val leave = "Remove the option"
-  private val later =
-    "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
   private def on(key: String, remedy: String)                          = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
@@ -77,13 +75,8 @@ object ForeignOptions {
   val refusedReading: Seq[Refused] = Seq(
     only("hoodie.datasource.merge.type", "payload_combine",
       "Use hoodie.datasource.query.type=read_optimized to read without merging"),
-    only("hoodie.datasource.query.incremental.format", "latest_state", later),
-    never("hoodie.datasource.read.begin.instanttime", later),
-    never("hoodie.datasource.read.end.instanttime",
-      "Filter the rows: .filter(\"_hoodie_commit_time <= '…'\"), or read the table as of the instant with " +
-        "as.of.instant"),
     never("hoodie.datasource.read.incr.path.glob",
-      "Filter the rows by partition columns, and by _hoodie_commit_time > '…'"),
+      "Filter the rows by partition columns: partitions that cannot have such rows are not read"),
     never("hoodie.datasource.read.paths", "Read the table by its path"),
     off("hoodie.datasource.read.extract.partition.values.from.path",
       "Partition columns are read from the files; remove the option"),

@@ -103,6 +103,8 @@ object IgnoredOptions {
   /** Effects of a read's own options. */
   val ofReads: Seq[Effect] = Seq(
     unless("", "all rows are returned; filter them", "hoodie.datasource.read.incr.filters"),
+    unless("false", "archived commits are read; an end whose files were cleaned is an error",
+      "hoodie.datasource.read.incr.fallback.fulltablescan.enable"),
     unless("false", "the metadata table is not read: files are listed, and skipped by their footers",
       "hoodie.metadata.enable"),
     unless("false", "partition columns are read from the files",

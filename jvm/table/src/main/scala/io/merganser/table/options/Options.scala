@@ -400,11 +400,26 @@ object Options extends ServiceOptions with ClusteringOptions {
   // --- of one read
 
   val QueryType: OptionEntry = read("hoodie.datasource.query.type",
-    OneOf(Seq("snapshot", "read_optimized"),
-      notDone = Seq("incremental"),
-      instead = Map("incremental" -> ("Read a snapshot and filter it: " +
-        ".filter(\"_hoodie_commit_time > '…'\") gives the rows that were written after an instant"))), Some("snapshot"),
-    "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
+    oneOf("snapshot", "read_optimized", "incremental"), Some("snapshot"),
+    "`snapshot` merges logs; `read_optimized` returns base files alone; `incremental` returns the rows that changed in " +
+      "a window of time.", "hoodie.datasource.view.type")
+
+  val ChangesBegin: OptionEntry = read("hoodie.datasource.read.begin.instanttime", OptionKind.AnyString, None,
+    "Incremental queries: rows of commits that completed after this time. `earliest` or `000`: from the first commit " +
+      "on. A time in one of the forms of `as.of.instant`; the instant of a commit means that commit. In tables of " +
+      "version 6, which store no completion times, instants are compared.")
+
+  val ChangesEnd: OptionEntry = read("hoodie.datasource.read.end.instanttime", OptionKind.AnyString, None,
+    "Incremental queries: the table as of this time, with commits that completed at it. Default: the newest commit.")
+
+  val ChangesFormat: OptionEntry = read("hoodie.datasource.query.incremental.format",
+    OneOf(Seq("latest_state"), notDone = Seq("cdc"), instead = Map("cdc" -> "Use latest_state, or leave it out")),
+    Some("latest_state"),
+    "Incremental queries: `latest_state` returns each changed row once, as it was at the end of the window.")
+
+  val ChangesSchemaOfEnd: OptionEntry = read("hoodie.datasource.read.schema.use.end.instanttime", Bool, Some("false"),
+    "Incremental queries: return the columns of the end of the window instead of those of now. A table whose columns " +
+      "have versions (schema on read) always returns the former.")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.AnyString, None,
     "Read the table as of this time, including commits of that instant: an instant (`yyyyMMddHHmmssSSS`, " +
@@ -449,7 +464,7 @@ object Options extends ServiceOptions with ClusteringOptions {
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
   ) ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
-    QueryType, AsOfInstant, AllowedClasses
+    QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant, AllowedClasses
   )
 
   private[table] val byName: Map[String, OptionEntry] =

@@ -35,8 +35,18 @@ final class OpenLogMerge(val merge: MergeIterator, val layout: RowLayout, val in
   override def close(): Unit = open.close()
 }
 
-private[slice] object SliceBatches {
-  def apply(batches: Iterator[ColumnarBatch], open: Seq[Closeable]): SliceBatches = new SliceBatches(batches, open)
+object SliceBatches {
+  private[slice] def apply(batches: Iterator[ColumnarBatch], open: Seq[Closeable]): SliceBatches =
+    new SliceBatches(batches, open)
+
+  /**
+   * The rows of batches for which a predicate on one of their columns, of strings, holds.
+   *
+   * @param width number of columns to return, the first ones
+   * @param holds called once for each value that follows another one
+   */
+  def where(batches: SliceBatches, column: Int, width: Int)(holds: String => Boolean): SliceBatches =
+    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches))
 }
 
 /** A merge over a file slice that owns open files. */

@@ -38,11 +38,16 @@ private[slice] final class Slicing(
    *
    * @param listed  the partitions with their files
    * @param isWhole whether they are all partitions of the table
+   * @param chosen  the groups whose slices are returned, with their files; others are not looked at
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def newest(listed: Seq[(String, Seq[ListedFile])], isWhole: Boolean): Seq[FileSlice] = {
-    val slices = committedSlices(listed)(newestOf)
-    requireNoneMissing(listed, isWhole, slices, withLogs = true)
+  def newest(
+      listed: Seq[(String, Seq[ListedFile])],
+      isWhole: Boolean,
+      chosen: FileGroupId => Boolean = _ => true
+  ): Seq[FileSlice] = {
+    val slices = committedSlices(listed, chosen)(newestOf)
+    requireNoneMissing(listed, isWhole, slices, withLogs = true, chosen)
     requireBases(slices)
     requireNoneTakenBack()
     slices
@@ -78,10 +83,12 @@ private[slice] final class Slicing(
 
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
   private def committedSlices(
-      listed: Seq[(String, Seq[ListedFile])]
+      listed: Seq[(String, Seq[ListedFile])],
+      isChosen: FileGroupId => Boolean = _ => true
   )(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
     val chosen = listed.flatMap { case (partition, files) =>
-      groups(partition, files).map(group => (group, choose(group)))
+      groups(partition, files).filter(g => isChosen(FileGroupId(partition, g.fileId))).map(group =>
+        (group, choose(group)))
     }
     prefetch(chosen.flatMap(_._2).flatMap(instants))
     val slices = chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
@@ -175,7 +182,8 @@ private[slice] final class Slicing(
       listed: Seq[(String, Seq[ListedFile])],
       isWhole: Boolean,
       slices: Seq[FileSlice],
-      withLogs: Boolean
+      withLogs: Boolean,
+      isChosen: FileGroupId => Boolean = _ => true
   ): Unit = {
     val here    = listed.map { case (partition, files) => partition -> files.map(_.name).toSet }.toMap
     val byGroup = slices.map(s => s.group -> s).toMap
@@ -186,7 +194,9 @@ private[slice] final class Slicing(
       instant <- commits
       files   <- filesOf(instant).toSeq
       file    <- files.values
-      if here.get(file.partitionPath).exists(names => !names(file.name)) && isNeeded(file, byGroup, withLogs)
+      if here.get(file.partitionPath).exists(names => !names(file.name)) &&
+        FileNames.fileId(file.name).forall(id => isChosen(FileGroupId(file.partitionPath, id))) &&
+        isNeeded(file, byGroup, withLogs)
     } throw missing(file.partitionPath, file.name, instant)
   }
 

@@ -84,6 +84,12 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   /** The newest slices of some partitions, listed in parallel. */
   def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions), isWhole(partitions))
 
+  /** The newest slices of some file groups, those of them that readers see. Only their partitions are listed. */
+  def slicesOf(groups: Set[FileGroupId]): Seq[FileSlice] = {
+    val partitions = groups.map(_.partitionPath).toSeq.sorted
+    slicing.newest(listed(partitions).filter { case (_, files) => isPartition(files) }, isWhole = false, groups)
+  }
+
   /** The newest slices of those of some folders that are partitions. */
   def slicesOfAny(folders: Seq[String]): Seq[FileSlice] =
     slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) }, isWhole = false)

@@ -151,15 +151,21 @@ class SettingsSuite extends AnyFunSuite {
     val thrown =
       intercept[MerganserException](Settings.ofRead(Map("hoodie.datasource.merge.type" -> "skip_merge"), Map.empty))
     assert(thrown.condition == "UNSUPPORTED_OPTION")
-    assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"),
-        Map.empty)).condition == "UNSUPPORTED_OPTION")
-    for (
-      option <-
-        Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024")
-    )
-      assert(intercept[MerganserException](ReadConfig.parse(Map(option), Map.empty)).getMessage.contains(
-          "_hoodie_commit_time > "), option)
     assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
+  }
+
+  test("a window is one of an incremental query, which the session may choose for all its reads but those of a time") {
+    val incremental                           = Map("hoodie.datasource.query.type" -> "incremental")
+    val begin                                 = Map("hoodie.datasource.read.begin.instanttime" -> "2024")
+    def conflict(options: Map[String, String]) = intercept[MerganserException](ReadConfig.parse(options, Map.empty))
+    assert(conflict(begin).parameters("otherValue") == "snapshot")
+    assert(conflict(incremental ++ begin + ("as.of.instant" -> "2024")).condition == "OPTION_CONFLICT")
+    val window = ReadConfig.parse(incremental ++ begin, Map.empty)
+    assert(window.changes.exists(_.begin.contains("2024")) && window.ofStatement.changes.isDefined)
+    val ofSession = ReadConfig.parse(Map.empty, incremental ++ begin)
+    assert(ofSession.changes.isDefined && ofSession.ofStatement.changes.isEmpty)
+    assert(ReadConfig.parse(Map("as.of.instant" -> "2024"), incremental ++ begin).changes.isEmpty)
+    assert(ReadConfig.parse(Map.empty, begin).changes.isEmpty)
   }
 
   test("no name stands for two things") {

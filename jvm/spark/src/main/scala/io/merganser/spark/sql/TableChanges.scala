@@ -1,0 +1,68 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.source.{MerganserTable, TableNames}
+import io.merganser.table.options.Options
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry.TableFunctionBuilder
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.{StringType, TimestampType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import scala.collection.JavaConverters._
+
+/**
+ * `hudi_table_changes(table_or_path, 'latest_state', begin [, end])`: an incremental query, with the name and the
+ * arguments that Hudi gives it. Arguments are strings, dates or timestamps that do not depend on rows.
+ */
+object TableChanges {
+
+  private val Name = "hudi_table_changes"
+
+  private val Usage = s"$Name(table_or_path, 'latest_state', begin [, end])"
+
+  val function: (FunctionIdentifier, ExpressionInfo, TableFunctionBuilder) =
+    (FunctionIdentifier(Name), new ExpressionInfo(getClass.getName, Name), plan)
+
+  private def plan(arguments: Seq[Expression]): LogicalPlan = {
+    if (arguments.length < 3 || arguments.length > 4)
+      throw invalid(s"it has ${arguments.length} arguments")
+    val Seq(name, format, begin) = arguments.take(3).map(text)
+    val options = Map(
+      Options.QueryType.key     -> "incremental",
+      Options.ChangesFormat.key -> format,
+      Options.ChangesBegin.key  -> begin
+    ) ++ arguments.drop(3).headOption.map(end => Options.ChangesEnd.key -> text(end))
+    val session = SparkSession.active
+    val table   = of(session, name).readingNow(options)
+    DataSourceV2Relation.create(table, None, None, new CaseInsensitiveStringMap(Map.empty[String, String].asJava))
+  }
+
+  /** Times as [[io.merganser.table.timeline.AsOf]] parses them: a timestamp is milliseconds since 1970. */
+  private def text(argument: Expression): String = {
+    val found =
+      try argument.dataType match {
+          case TimestampType =>
+            Option(argument.eval()).map(micros => Math.floorDiv(micros.asInstanceOf[Long], 1000L).toString)
+          case _ =>
+            Option(Cast(argument, StringType, Some(SparkSession.active.sessionState.conf.sessionLocalTimeZone)).eval())
+              .map(_.toString)
+        }
+      catch { case _: UnsupportedOperationException | _: org.apache.spark.SparkException => None }
+    found.getOrElse(throw invalid(s"its argument ${argument.sql} has no value"))
+  }
+
+  /** By its path or its name. */
+  private def of(session: SparkSession, pathOrName: String): MerganserTable =
+    TableNames.ours(session, pathOrName).getOrElse {
+      val path = TableNames.pathOf(session, pathOrName)
+      MerganserTable.ofFolder(session, path, s"merganser.`${OpenTable.absolute(session, path)}`")
+    }
+
+  private def invalid(reason: String): MerganserException =
+    MerganserException("TABLE_CHANGES_ARGUMENTS", "function" -> Name, "reason" -> reason, "usage" -> Usage)
+}

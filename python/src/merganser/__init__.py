@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import contextlib
 
-from merganser import options
+from merganser import changes, options
 from merganser._conditions import condition_of
+from merganser.change_results import ApplyResult
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
 from merganser.errors import (
     ClusteringConflictError,
@@ -24,6 +25,7 @@ from merganser.errors import (
     CompactionConflictError,
     ConfigurationConflictError,
     DuplicateKeyError,
+    EventsRefusedError,
     LockTimeoutError,
     MerganserError,
     MissingJarError,
@@ -59,6 +61,7 @@ from merganser.session import configure, session
 from merganser.table import Table
 
 __all__ = [
+    "ApplyResult",
     "ArchiveResult",
     "CleanResult",
     "CleanedFile",
@@ -72,6 +75,7 @@ __all__ = [
     "ConfigurationConflictError",
     "DuplicateCopy",
     "DuplicateKeyError",
+    "EventsRefusedError",
     "FileSlice",
     "History",
     "HistoryEntry",
@@ -102,6 +106,7 @@ __all__ = [
     "TableType",
     "TakenBack",
     "WriteOptions",
+    "changes",
     "condition_of",
     "configure",
     "options",

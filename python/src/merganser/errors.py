@@ -152,6 +152,10 @@ class SliceFileMissingError(_ConditionError):
     CONDITIONS: ClassVar[tuple[str, ...]] = ("SLICE_FILE_MISSING",)
 
 
+class EventsRefusedError(MerganserError):
+    """Change events that cannot be applied, and no quarantine for them; nothing was written."""
+
+
 class MissingJarError(MerganserError):
     """The session runs without the jar, or the package ships none for this Spark line."""
 

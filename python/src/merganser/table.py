@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
+from merganser.apply_changes import TableChanges
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
 from merganser.history import History
 from merganser.results import (
@@ -24,7 +25,7 @@ from merganser.services import Columns, TableServices
 _FORMAT = "merganser"
 
 
-class Table(TableServices):
+class Table(TableServices, TableChanges):
     """A table at a path. Use :meth:`create` or :meth:`load`.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.

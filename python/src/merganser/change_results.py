@@ -1,0 +1,108 @@
+"""What applying change events returns."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from merganser.results import CommitResult
+
+
+@dataclass(frozen=True)
+class ApplyResult:
+    """What one batch of change events did to a table. Counts are in events unless they say otherwise.
+
+    Every event is one of applied, skipped and quarantined.
+    """
+
+    preset: str | None
+    """Name of the preset; ``None`` for rows with ``keys`` and ``sequence_by``."""
+    events: int
+    upserts: int
+    """Events that insert or update a row."""
+    deletes: int
+    """Events that delete a row."""
+    truncates: int
+    """Events that delete all rows up to them."""
+    key_changes: int = 0
+    """Updates that changed the key: the row of the old key was deleted, that of the new one inserted."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Events without rows, by what they are: ``tombstone``, ``heartbeat``, ``transaction``, …"""
+    quarantined: Mapping[str, int] = field(default_factory=dict)
+    """Events that were written to the quarantine, by the reason."""
+    quarantine: str | None = None
+    """Path of the quarantine; ``None`` if there was nothing to write to it."""
+    commit: CommitResult | None = None
+    """What the write changed; ``None`` if no event had a row."""
+
+    @property
+    def applied(self) -> int:
+        """Events that were given to the table's rule."""
+        return self.upserts + self.deletes + self.truncates
+
+    @property
+    def inserted(self) -> int:
+        """Rows whose key was new. On merge-on-read tables see :attr:`appended`."""
+        return 0 if self.commit is None else self.commit.inserted
+
+    @property
+    def updated(self) -> int:
+        """Stored rows that a newer version replaced."""
+        return 0 if self.commit is None else self.commit.updated
+
+    @property
+    def deleted(self) -> int:
+        """Stored rows removed."""
+        return 0 if self.commit is None else self.commit.deleted
+
+    @property
+    def late(self) -> int:
+        """Keys whose events were older than the stored row, which stayed."""
+        return 0 if self.commit is None else self.commit.late
+
+    @property
+    def duplicates(self) -> int:
+        """Events that lost to a later event of their key in the same batch."""
+        return 0 if self.commit is None else self.commit.duplicates
+
+    @property
+    def appended(self) -> int:
+        """Versions appended to the logs of a merge-on-read table, whose outcome is known when they are read."""
+        return 0 if self.commit is None else self.commit.appended
+
+    @property
+    def is_repetition(self) -> bool:
+        """Whether this batch had been applied before, so that nothing was written."""
+        return self.commit is not None and self.commit.is_repetition
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields and counts, as values that JSON has."""
+        counts = {name: getattr(self, name) for name in ("applied", *_ROWS, "is_repetition")}
+        return {
+            **{name: getattr(self, name) for name in _EVENTS},
+            **counts,
+            "skipped": dict(self.skipped),
+            "quarantined": dict(self.quarantined),
+            "quarantine": self.quarantine,
+            "commit": None if self.commit is None else asdict(self.commit),
+        }
+
+    def __str__(self) -> str:
+        parts = [f"{self.events} events: {self.upserts} upserts, {self.deletes} deletes"]
+        more = {"truncates": self.truncates, "key changes": self.key_changes}
+        parts += [f"{count} {what}" for what, count in more.items() if count]
+        parts += [f"{count} skipped ({what})" for what, count in self.skipped.items()]
+        parts += [f"{count} quarantined ({reason})" for reason, count in self.quarantined.items()]
+        rows = [f"{getattr(self, name)} {name}" for name in _ROWS if getattr(self, name)]
+        return ", ".join(parts) + "; rows: " + (", ".join(rows) or "none changed")
+
+    def _repr_html_(self) -> str:
+        shown = {key: value for key, value in self.to_dict().items() if key != "commit" and value not in ({}, None)}
+        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(value))}</td></tr>" for key, value in shown.items())
+        return f"<table>{rows}</table>"
+
+
+_EVENTS = ("preset", "events", "upserts", "deletes", "truncates", "key_changes")
+_ROWS = ("inserted", "updated", "deleted", "late", "duplicates", "appended")

@@ -1,0 +1,95 @@
+"""Tables for changes: the columns of the events, those that order them, and the rule that the preset wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from merganser.changes._apply import types_of
+from merganser.changes._source import Target, first_key_fields, parsed
+from merganser.changes._spec import Spec
+from merganser.changes._sql import field_of, name
+from merganser.config import IndexType
+
+_IGNORES_NULLS = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+_PAYLOAD = "hoodie.datasource.write.payload.class"
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """What a table for changes is created with."""
+
+    schema: T.StructType
+    record_key: tuple[str, ...]
+    ordering_by: tuple[str, ...]
+    index: IndexType | None
+    options: dict[str, str]
+
+
+def new_table(
+    rows: DataFrame | T.StructType, spec: Spec, partitions: Sequence[str], index: IndexType | None
+) -> NewTable:
+    """Plan a table.
+
+    Args:
+        rows: Events of which the columns are taken, or the columns.
+        spec: How changes will be applied.
+        partitions: Partition columns.
+        index: The index, if one was given.
+
+    Raises:
+        ValueError: There is no key, no ordering, or no row in the events.
+    """
+    keys = spec.keys
+    if isinstance(rows, T.StructType):
+        columns = rows
+    else:
+        keys = keys or first_key_fields(rows, spec.preset)
+        known = Target(T.StructType(), types_of(rows, spec.types), spec.only, spec.except_columns)
+        found = parsed(rows, spec.preset, keys, known).columns
+        columns = T.StructType([T.StructField(column, value.target) for column, value in found.items()])
+    if not keys:
+        raise ValueError("The events do not name their key; give the record key columns by keys=...")
+    missing = [key for key in (*keys, *spec.sequence_by) if field_of(columns, key.partition(".")[0]) is None]
+    if missing:
+        have = ", ".join(columns.fieldNames()) or "none: there is no event with a row"
+        raise ValueError(f"Column '{missing[0]}' is not among the columns of the events ({have})")
+    extra = [column for column in spec.preset.stored if column.name not in spec.except_columns]
+    ordering = spec.sequence_by
+    if not ordering:
+        ordering = tuple(column.name for column in spec.preset.ordering)
+        extra = [*spec.preset.ordering, *extra]
+    if not ordering:
+        raise ValueError(f"Preset '{spec.preset.name}' has no order of its own; give the column by sequence_by=...")
+    taken = [column.name for column in extra if field_of(columns, column.name) is not None]
+    extra = [column for column in extra if column.name not in taken]
+    sample = ", ".join(f"{name(column.name)} {column.type}" for column in extra)
+    return NewTable(
+        schema=T.StructType([*columns.fields, *_fields(sample)]),
+        record_key=keys,
+        ordering_by=ordering,
+        index=index or _index(keys, partitions),
+        options=_options(spec),
+    )
+
+
+def _fields(ddl: str) -> list[T.StructField]:
+    types = {"string": T.StringType(), "bigint": T.LongType(), "int": T.IntegerType()}
+    parts = [part.rpartition(" ") for part in ddl.split(", ")] if ddl else []
+    return [T.StructField(column.strip("`"), types[kind]) for column, _, kind in parts]
+
+
+def _index(keys: Sequence[str], partitions: Sequence[str]) -> IndexType | None:
+    """A change of a partition column moves a row, so its key must be found in all partitions."""
+    moves = [column for column in partitions if column.partition(":")[0] not in keys]
+    return IndexType.GLOBAL_SIMPLE if moves else None
+
+
+def _options(spec: Spec) -> dict[str, str]:
+    if spec.ignore_null_updates:
+        return {_PAYLOAD: _IGNORES_NULLS}
+    prescribed = dict(spec.preset.options)
+    return {} if spec.sequence_by else prescribed

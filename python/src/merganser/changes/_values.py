@@ -1,0 +1,167 @@
+"""How the values of events become the values of a table's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+
+from merganser.changes._sql import let, text
+
+#: How the time units of Debezium's types, and of presets, divide a second.
+UNITS = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
+
+_SAME = "{x}"
+_TWO_64 = "18446744073709551616BD"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One column of a row image.
+
+    Attributes:
+        wire: Its type in the event: in JSON, or in the frame.
+        target: Its type in the table.
+        sql: The conversion, with ``{x}`` for the event's value; null where that cannot be converted.
+        unavailable: A condition on ``{x}``: the event says that it does not have the value. ``None`` if the converted
+            value says so itself, and the table's rule knows it.
+    """
+
+    wire: T.DataType
+    target: T.DataType
+    sql: str = _SAME
+    unavailable: str | None = None
+
+    @property
+    def is_converted(self) -> bool:
+        return self.sql != _SAME
+
+    def of(self, value: str) -> str:
+        return self.sql.replace("{x}", value)
+
+
+def same(kind: T.DataType) -> Value:
+    return Value(kind, kind)
+
+
+def base64(placeholder: str | None) -> Value:
+    """Base64 in JSON, bytes in the table: those of the placeholder stay what they are."""
+    is_text = f"{{x}} = {text(placeholder)}" if placeholder else "false"
+    sql = f"if({is_text}, encode({{x}}, 'UTF-8'), try_to_binary({{x}}, 'base64'))"
+    return Value(T.StringType(), T.BinaryType(), sql)
+
+
+def decimal_of_base64(target: T.DecimalType, scale: int) -> Value:
+    """Base64 of a big-endian two's complement integer, as Kafka Connect writes decimals."""
+    return Value(T.StringType(), target, unscaled("try_to_binary({x}, 'base64')", target, scale))
+
+
+def unscaled(binary: str, target: T.DecimalType, scale: int) -> str:
+    """A decimal from the bytes of its unscaled integer: null for more than 16 bytes, or more digits than fit."""
+    fill = "lpad(h, {n}, if(substr(h, 1, 1) >= '8', 'F', '0'))"
+    short = f"cast(conv({fill.replace('{n}', '16')}, 16, -10) AS decimal(38,0))"
+    full = fill.replace("{n}", "32")
+    high = f"cast(conv(substr({full}, 1, 16), 16, -10) AS decimal(38,0))"
+    low = f"cast(conv(substr({full}, 17, 16), 16, 10) AS decimal(38,0))"
+    long = f"try_add(cast(try_multiply({high}, {_TWO_64}) AS decimal(38,0)), {low})"
+    number = f"CASE WHEN length(h) BETWEEN 1 AND 16 THEN {short} WHEN length(h) BETWEEN 17 AND 32 THEN {long} END"
+    return let("h", f"hex({binary})", let("n", number, shifted("n", target, scale)))
+
+
+def shifted(number: str, target: T.DecimalType, scale: int) -> str:
+    """An integer of ``decimal(38,0)`` divided by ten ``scale`` times, exactly."""
+    if scale <= 0:
+        return f"try_cast(concat(cast({number} AS string), '{'0' * -scale}') AS {target.simpleString()})"
+    written = f"cast({number} AS string)"
+    digits = f"lpad(replace({written}, '-', ''), greatest({scale + 1}, length({written})), '0')"
+    point = f"concat(if({number} < 0, '-', ''), left(d, length(d) - {scale}), '.', right(d, {scale}))"
+    return let("d", digits, f"try_cast({point} AS {target.simpleString()})")
+
+
+def days() -> Value:
+    return Value(T.IntegerType(), T.DateType(), "date_add(DATE'1970-01-01', {x})")
+
+
+def time_of_day(unit: str, wire: T.DataType) -> Value:
+    """Time since midnight as text, ``HH:mm:ss.SSSSSS``: Spark has no such type on all lines."""
+    micros = _micros(unit)
+    parts = "m div 3600000000, (m div 60000000) % 60, (m div 1000000) % 60, m % 1000000"
+    return Value(wire, T.StringType(), let("m", micros, f"format_string('%02d:%02d:%02d.%06d', {parts})"))
+
+
+def wall_clock(unit: str, table: T.DataType | None, wire: T.DataType | None = None) -> Value:
+    """Time since 1970 without a zone: a ``timestamp_ntz``, or in a column of type ``timestamp`` as if it were UTC."""
+    kind = wire or T.LongType()
+    if isinstance(table, T.TimestampType):
+        return Value(kind, table, instant_sql(unit))
+    seconds = f"cast(cast({_micros(unit)} AS decimal(20,0)) * 0.000001BD AS decimal(18,6))"
+    epoch = f"TIMESTAMP_NTZ'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, {seconds})"
+    return Value(kind, T.TimestampNTZType(), f"if(abs({_micros(unit)}) < 253402300800000000, {epoch}, NULL)")
+
+
+def instant_sql(unit: str) -> str:
+    return f"if(abs({_micros(unit)}) < 253402300800000000, timestamp_micros({_micros(unit)}), NULL)"
+
+
+def _micros(unit: str) -> str:
+    return {"millis": "{x} * 1000L", "micros": "{x}", "nanos": "{x} div 1000L"}[unit]
+
+
+def by_table(table: T.DataType, placeholder: str | None, unit: str, base64_decimals: bool) -> Value:
+    """A value of JSON without a schema, by the type of the table's column."""
+    if isinstance(table, T.BinaryType):
+        return base64(placeholder)
+    if isinstance(table, T.DecimalType) and base64_decimals:
+        value = decimal_of_base64(table, table.scale)
+        return Value(value.wire, table, value.sql, _is_placeholder(placeholder))
+    if isinstance(table, T.DateType):
+        number = "date_add(DATE'1970-01-01', try_cast({x} AS int))"
+        return _number_or_text(table, number, placeholder)
+    if isinstance(table, (T.TimestampType, T.TimestampNTZType)):
+        return _number_or_text(table, wall_clock(unit, table).of("try_cast({x} AS bigint)"), placeholder)
+    return same(table)
+
+
+def _number_or_text(table: T.DataType, number: str, placeholder: str | None) -> Value:
+    sql = f"if({{x}} RLIKE '^-?[0-9]+$', {number}, try_cast({{x}} AS {table.simpleString()}))"
+    return Value(T.StringType(), table, sql, _is_placeholder(placeholder))
+
+
+def by_types(wire: T.DataType, table: T.DataType | None, placeholder: str | None, unit: str) -> Value:
+    """A value of a frame with types, for a column of the table (none: the column is new)."""
+    integral = isinstance(wire, (T.ByteType, T.ShortType, T.IntegerType, T.LongType))
+    if isinstance(table, T.DateType) and integral:
+        return Value(wire, table, "date_add(DATE'1970-01-01', cast({x} AS int))")
+    if isinstance(table, (T.TimestampType, T.TimestampNTZType)) and integral:
+        return Value(wire, table, wall_clock(unit, table).of("cast({x} AS bigint)"))
+    if isinstance(table, T.DecimalType) and isinstance(wire, T.BinaryType):
+        return Value(wire, table, unscaled("{x}", table, table.scale))
+    if isinstance(wire, T.StringType) and table is not None and not isinstance(table, (T.StringType, T.BinaryType)):
+        nested = isinstance(table, (T.StructType, T.ArrayType, T.MapType))
+        if not nested:
+            return Value(wire, table, f"try_cast({{x}} AS {table.simpleString()})", _is_placeholder(placeholder))
+    return same(wire)
+
+
+def _is_placeholder(placeholder: str | None) -> str | None:
+    return f"{{x}} = {text(placeholder)}" if placeholder else None
+
+
+def unavailable(value: Value, placeholder: str) -> str | None:
+    """The condition under which a value is a placeholder that its column cannot store; ``None``: never."""
+    if value.unavailable is not None:
+        return value.unavailable
+    if isinstance(value.wire, T.ArrayType) and isinstance(value.wire.elementType, T.StringType):
+        return f"array_contains({{x}}, {text(placeholder)})"
+    if isinstance(value.wire, T.MapType) and isinstance(value.wire.keyType, T.StringType):
+        return f"array_contains(map_keys({{x}}), {text(placeholder)})"
+    return None
+
+
+def is_placeholder(value: Value, placeholder: str) -> str | None:
+    """The condition under which a string or binary value is the placeholder, which the table's rule may fill."""
+    if isinstance(value.target, T.StringType) and not value.is_converted:
+        return f"{{x}} = {text(placeholder)}"
+    if isinstance(value.target, T.BinaryType):
+        return f"{value.sql} = encode({text(placeholder)}, 'UTF-8')"
+    return None

@@ -13,9 +13,9 @@ from merganser.change_results import ApplyResult
 from merganser.changes import _stream
 from merganser.changes._apply import apply_batch
 from merganser.changes._create import new_table
+from merganser.changes._preset import Preset
 from merganser.changes._spec import Spec, spec_of
 from merganser.changes._target import target_of
-from merganser.changes.presets import Preset
 from merganser.config import IndexType, Options, TableType, WriteOptions, merged_options
 from merganser.results import TableInfo
 

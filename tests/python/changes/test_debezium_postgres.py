@@ -115,7 +115,8 @@ def test_new_columns_are_added_with_their_types(spark: SparkSession, events: Eve
         events(postgres("c", 10, order(1)), postgres("c", 20, {**order(2), "weight": 5}, columns=wider)),
         preset="debezium_postgres",
     )
-    assert done.commit is not None and done.commit.columns_added == ("weight",)
+    assert done.commit is not None
+    assert done.commit.columns_added == ("weight",)
     assert content(table, "id", "weight") == [(1, None), (2, 5)]
     bare = postgres("c", 30, {"id": 3, "amount": decimal(7), "day": 1, "gift": True, "tag": "x"}, columns=None)
     table.apply_changes(events(bare), preset="debezium_postgres")

@@ -12,13 +12,13 @@ from pyspark.sql import types as T
 
 from merganser.change_results import ApplyResult
 from merganser.changes import _values as values
+from merganser.changes._preset import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._quarantine import refuse, write_quarantine
 from merganser.changes._source import ABSENT, AFTER, BEFORE, CORRUPT, KEY, KEYS, RAW, Parsed, Target, parsed
 from merganser.changes._spec import Spec
 from merganser.changes._sql import field_of, name, quoted, text
 from merganser.changes._target import ChangeTarget
 from merganser.changes._values import Value
-from merganser.changes.presets import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
 
 if TYPE_CHECKING:
     from merganser.table import Table
@@ -146,7 +146,9 @@ class _Reading:
 
     def _kind(self) -> str:
         unreadable = f"if(json_object_keys({RAW}) IS NULL, '{REFUSED}JSON_MALFORMED', '{REFUSED}VALUE_MALFORMED')"
-        cases = [f"WHEN {ABSENT} THEN '{SKIP}tombstone'", f"WHEN {CORRUPT} THEN {unreadable}"]
+        is_refused = self._spec.preset.tombstones == "refuse"
+        tombstone = f"{REFUSED}TOMBSTONE" if is_refused else f"{SKIP}tombstone"
+        cases = [f"WHEN {ABSENT} THEN '{tombstone}'", f"WHEN {CORRUPT} THEN {unreadable}"]
         if self._spec.source_table is not None and self._spec.preset.source_table is not None:
             is_other = f"nullif({self._spec.preset.source_table}, '') <> {text(self._spec.source_table)}"
             cases.append(f"WHEN {is_other} THEN '{SKIP}other_table'")

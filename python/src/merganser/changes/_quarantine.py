@@ -27,6 +27,9 @@ REASONS: Mapping[str, str] = {
     "OPERATION_UNKNOWN": "the operation is none that the preset knows",
     "ROW_MISSING": "the event inserts or updates, and has no new row",
     "KEY_MISSING": "the event has no value of a record key column",
+    "TOMBSTONE": "the event has no value. If the connector also sends each delete with its row "
+    "(delete.tombstone.handling.mode=rewrite), skip it by preset=presets.named(...).configured(tombstones='skip'); "
+    "else the delete has no order, so let it send them so",
     "ORDERING_MISSING": "the event has no value of an ordering field",
 }
 

@@ -12,9 +12,10 @@ from pyspark.sql import types as T
 
 from merganser.changes import _values as values
 from merganser.changes._debezium_types import image_fields, value_of
+from merganser.changes._mysql_types import mysql_type
+from merganser.changes._preset import Preset
 from merganser.changes._sql import field_of, name, quoted, text
 from merganser.changes._values import Value
-from merganser.changes.presets import Preset
 
 #: Columns of the frames here: the event and its key as text, whether it is null, whether it does not parse, and the
 #: structs with the header, the new row, the old one, and the key.
@@ -167,7 +168,7 @@ def _nested(leaves: Mapping[str, T.DataType]) -> list[T.StructField]:
 def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str, Value]:
     """The columns of the events: of their schemas, else of the rows' own fields."""
     schema = f"get_json_object({RAW}, '$.schema')" if preset.has_schema else "cast(NULL AS string)"
-    images = [_image_text(path, preset) for path in _image_paths(preset)]
+    images = [_image_text(path, preset) for path in _image_paths(preset)]  # a delete may have the old row alone
     fields = "flatten(array_compact(array(" + ", ".join(f"json_object_keys({image})" for image in images) + ")))"
     found = (
         frame.selectExpr(f"{schema} AS s", f"if({schema} IS NULL, {fields}, NULL) AS f")
@@ -183,13 +184,34 @@ def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str,
         if _is_row_column(column, preset) and target.applies(column)
     }
     rest = [c for c in bare if c not in columns and _is_row_column(c, preset) and target.applies(c)]
-    known = [column for column in _in_table_order(rest, target.schema) if target.type_of(column) is not None]
-    for column in known:
-        kind = target.type_of(column)
-        assert kind is not None
-        columns[column] = values.by_table(kind, preset.placeholder, preset.timestamp_unit, preset.decimals == "base64")
-    columns.update(_inferred(frame, preset, [column for column in rest if column not in known]))
+    named = _named_types(frame, preset, rest)
+    known = [
+        (column, kind)
+        for column in _in_table_order(rest, target.schema)
+        if (kind := target.type_of(column) or named.get(column)) is not None
+    ]
+    for column, kind in known:
+        columns[column] = values.by_table(
+            kind,
+            preset.placeholder,
+            preset.timestamp_unit,
+            base64_decimals=preset.decimals == "base64",
+            texts=preset.texts,
+        )
+    columns.update(_inferred(frame, preset, [column for column in rest if column not in dict(known)]))
     return columns
+
+
+def _named_types(frame: DataFrame, preset: Preset, columns: list[str]) -> dict[str, T.DataType]:
+    """Types of columns that the events name in a field of the preset."""
+    if preset.types is None or not columns:
+        return {}
+    rows = frame.selectExpr(f"get_json_object({RAW}, '$.{preset.types}') AS t").where("t IS NOT NULL").distinct()
+    named: dict[str, T.DataType] = {}
+    for row in rows.collect():
+        types = json.loads(row["t"])
+        named |= {column: mysql_type(str(kind)) for column, kind in types.items()} if isinstance(types, dict) else {}
+    return named
 
 
 def _in_table_order(columns: Iterable[str], schema: T.StructType) -> list[str]:
@@ -223,7 +245,7 @@ def _inferred(frame: DataFrame, preset: Preset, new: list[str]) -> dict[str, Val
     """Types of columns of which nothing is known: the narrowest that all values of these events have, else text."""
     if not new:
         return {}
-    image = f"coalesce({', '.join(_image_text(path, preset) for path in _image_paths(preset))})"
+    image = "X"
     checks = []
     for at, column in enumerate(new):
         exists = f"from_json(i, {text(f'{name(column)} string')}).{name(column)} IS NOT NULL"

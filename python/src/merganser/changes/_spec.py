@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import types as T
 
 from merganser.changes import presets
-from merganser.changes.presets import Preset
+from merganser.changes._preset import Preset
 from merganser.config import Options, WriteOptions, merged_options
 
 #: Rows of a frame as they are, with ``keys`` and ``sequence_by``: the preset that is none.

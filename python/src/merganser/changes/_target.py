@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
+from merganser.changes._preset import EventColumn
 from merganser.changes._spec import Spec
-from merganser.changes.presets import EventColumn
 from merganser.errors import ConfigurationConflictError, MerganserError
 from merganser.results import TableInfo
 

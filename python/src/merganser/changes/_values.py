@@ -107,7 +107,7 @@ def _micros(unit: str) -> str:
     return {"millis": "{x} * 1000L", "micros": "{x}", "nanos": "{x} div 1000L"}[unit]
 
 
-def by_table(table: T.DataType, placeholder: str | None, unit: str, base64_decimals: bool) -> Value:
+def by_table(table: T.DataType, placeholder: str | None, unit: str, *, base64_decimals: bool, texts: bool) -> Value:
     """A value of JSON without a schema, by the type of the table's column."""
     if isinstance(table, T.BinaryType):
         return base64(placeholder)
@@ -119,6 +119,8 @@ def by_table(table: T.DataType, placeholder: str | None, unit: str, base64_decim
         return _number_or_text(table, number, placeholder)
     if isinstance(table, (T.TimestampType, T.TimestampNTZType)):
         return _number_or_text(table, wall_clock(unit, table).of("try_cast({x} AS bigint)"), placeholder)
+    if texts and isinstance(table, (T.IntegralType, T.FractionalType, T.BooleanType)):
+        return Value(T.StringType(), table, f"try_cast({{x}} AS {table.simpleString()})")
     return same(table)
 
 

@@ -4,106 +4,25 @@ A preset is chosen by its name, or taken from here and configured::
 
     from merganser.changes import presets
 
-    table.apply_changes(events, preset=presets.named("debezium_postgres").configured(timestamp_unit="millis"))
+    mysql = presets.named("debezium_mysql").configured(timestamp_unit="micros")
+    table.apply_changes(events, preset=mysql)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
-from merganser.changes._values import UNITS
-
-PLACEHOLDER = "__debezium_unavailable_value"
-
-#: Kinds of events, as the ``kind`` of a preset returns them. Others are a name of what is skipped or a reason.
-UPSERT, DELETE, TRUNCATE, SKIP, REFUSED = "upsert", "delete", "truncate", "skip:", "refused:"
-
-
-@dataclass(frozen=True)
-class EventColumn:
-    """A column that a preset fills from the envelope.
-
-    Attributes:
-        name: Its name in the table.
-        type: Its type, as in SQL.
-        sql: Its value, from the envelope's fields.
-    """
-
-    name: str
-    type: str
-    sql: str
-
-
-@dataclass(frozen=True)
-class Preset:
-    """How to read one tool's change events. Take one from :func:`named`; :meth:`configured` changes settings.
-
-    Attributes:
-        name: Its name.
-        header: Fields of the envelope that expressions use, by their path, with their types. In the expressions a
-            field is ``e.`` and its path.
-        kind: What an event is: an SQL expression for one of the kinds.
-        ordering: Columns of a new table that order the events of a key.
-        stored: Further columns of a new table.
-        known: Further columns that are filled if the table has them.
-        after: The field with the new row; ``None`` if the event itself is the row.
-        before: The field with the old row, or with its changed columns.
-        before_is_partial: Whether ``before`` has only the columns that changed.
-        row_prefixes: Of a flat event, prefixes of fields that are no columns.
-        rows: The field with an array of rows, in an event that has several.
-        source_table: The name of the source's table, as SQL.
-        record_key: The field with the names of the key columns.
-        has_schema: Whether the event may be wrapped in ``schema`` and ``payload``.
-        placeholder: The value that stands for one that the event does not have.
-        timestamp_unit: Unit of timestamps that are numbers, in events without a schema: millis, micros or nanos.
-        decimals: How events without a schema write decimals: ``base64`` (Debezium's ``precise``) or ``text``, for
-            numbers and strings.
-        options: Settings of a table created for this preset, by their ``hoodie.*`` names.
-    """
-
-    name: str
-    header: Mapping[str, str]
-    kind: str
-    ordering: tuple[EventColumn, ...] = ()
-    stored: tuple[EventColumn, ...] = ()
-    known: tuple[EventColumn, ...] = ()
-    after: str | None = "after"
-    before: str | None = "before"
-    before_is_partial: bool = False
-    row_prefixes: tuple[str, ...] = ()
-    rows: str | None = None
-    source_table: str | None = None
-    record_key: str | None = None
-    has_schema: bool = False
-    placeholder: str | None = None
-    timestamp_unit: str = "micros"
-    decimals: str = "text"
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def configured(self, **settings: Any) -> Preset:
-        """Return this preset with other settings, by the names of the attributes.
-
-        Raises:
-            ValueError: A setting does not exist, or has no such value.
-        """
-        unknown = sorted(set(settings) - set(self.__dataclass_fields__))
-        if unknown:
-            known = ", ".join(self.__dataclass_fields__)
-            raise ValueError(f"A preset has no setting '{unknown[0]}'; it has {known}")
-        changed = replace(self, **settings)
-        if changed.timestamp_unit not in UNITS:
-            raise ValueError(f"timestamp_unit is one of {', '.join(UNITS)}, not {changed.timestamp_unit!r}")
-        if changed.decimals not in ("base64", "text"):
-            raise ValueError(f"decimals is 'base64' or 'text', not {changed.decimals!r}")
-        return changed
-
-    @property
-    def columns(self) -> tuple[EventColumn, ...]:
-        """All columns that the preset can fill."""
-        return self.ordering + self.stored + self.known
+from merganser.changes._preset import (
+    DELETE,
+    PLACEHOLDER,
+    REFUSED,
+    SKIP,
+    TRUNCATE,
+    UPSERT,
+    EventColumn,
+    Preset,
+)
 
 
 def named(name: str) -> Preset:
@@ -148,6 +67,64 @@ _DEBEZIUM_HEADER = {
     "source.table": "string",
 }
 
+#: Fields of Debezium's source by which its connectors order the events of a key.
+_POSITIONS = {
+    "lsn": "bigint",
+    "commit_lsn": "string",
+    "change_lsn": "string",
+    "event_serial_no": "bigint",
+    "scn": "string",
+    "rs_id": "string",
+    "ssn": "bigint",
+    "file": "string",
+    "pos": "bigint",
+    "row": "bigint",
+    "ord": "bigint",
+    "ts_ms": "bigint",
+    "ts_ns": "bigint",
+}
+
+
+def _file_number(file: str) -> str:
+    return f"cast(nullif(regexp_extract({file}, '([0-9]+)$', 1), '') AS bigint)"
+
+
+def _digits(number: str, size: int = 20) -> str:
+    return f"lpad(cast(coalesce({number}, 0) AS string), {size}, '0')"
+
+
+def _binlog_position(position: str) -> str:
+    """``mysql-bin.000002:12345`` as text that compares as positions do; empty without one."""
+    file, offset = (f"substring_index({position}, ':', {part})" for part in (1, -1))
+    return f"if({position} IS NULL, '', concat({_digits(_file_number(file), 12)}, ':', {_digits(offset)}))"
+
+
+def _position(field: Callable[[str], str]) -> str:
+    """The position of an event as text that compares as the positions do, for every connector.
+
+    Args:
+        field: The expression of a field of the source.
+    """
+    cases = {
+        field("lsn"): _digits(field("lsn")),
+        field("commit_lsn"): f"concat_ws('/', {field('commit_lsn')}, coalesce({field('change_lsn')}, ''), "
+        f"{_digits(field('event_serial_no'), 10)})",
+        field("scn"): f"concat_ws('/', {_digits(field('scn'))}, coalesce({field('rs_id')}, ''), "
+        f"{_digits(field('ssn'), 10)})",
+        field("pos"): f"concat_ws('/', {_digits(_file_number(field('file')), 12)}, {_digits(field('pos'))}, "
+        f"{_digits(field('row'), 10)})",
+        field("ord"): f"concat_ws('/', {_digits(field('ts_ms'))}, {_digits(field('ord'), 10)})",
+        field("ts_ns"): _digits(field("ts_ns")),
+        field("ts_ms"): _digits(f"{field('ts_ms')} * 1000000"),
+    }
+    whens = " ".join(f"WHEN {has} IS NOT NULL THEN {text}" for has, text in cases.items())
+    return f"CASE {whens} END"
+
+
+def _flat_field(field: str) -> str:
+    return f"coalesce(e.__source_{field}, e.__{field})"
+
+
 _OPERATION = EventColumn("_change_operation_type", "string", "e.op")
 _ORIGIN = EventColumn("_event_origin_ts_ms", "bigint", "e.source.ts_ms")
 _DEBEZIUM_TABLE = "concat_ws('.', e.source.db, e.source.schema, e.source.table)"
@@ -172,4 +149,187 @@ _POSTGRES = Preset(
     options=_FILLS,
 )
 
-_PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in (_POSTGRES,)}
+
+_MYSQL = Preset(
+    name="debezium_mysql",
+    header={**_DEBEZIUM_HEADER, "source.file": "string", "source.pos": "bigint", "source.row": "bigint"},
+    kind=_DEBEZIUM_KIND,
+    ordering=(
+        EventColumn("_event_bin_number", "bigint", _file_number("e.source.file")),
+        EventColumn("_event_pos", "bigint", "e.source.pos"),
+        EventColumn("_event_row", "bigint", "coalesce(e.source.row, 0)"),
+    ),
+    stored=(_OPERATION, _ORIGIN),
+    known=(
+        EventColumn("_event_bin_file", "string", "e.source.file"),
+        EventColumn(
+            "_event_seq", "string", "concat(substring_index(e.source.file, '.', -1), '.', cast(e.source.pos AS string))"
+        ),
+        EventColumn("_upstream_event_processed_ts_ms", "bigint", "e.ts_ms"),
+    ),
+    source_table=_DEBEZIUM_TABLE,
+    has_schema=True,
+    timestamp_unit="millis",
+    decimals="base64",
+)
+
+_GENERIC = Preset(
+    name="debezium_generic",
+    header={**_DEBEZIUM_HEADER, **{f"source.{field}": kind for field, kind in _POSITIONS.items()}},
+    kind=_DEBEZIUM_KIND,
+    ordering=(EventColumn("_event_lsn", "string", _position(lambda field: f"e.source.{field}")),),
+    stored=(_OPERATION, _ORIGIN),
+    source_table=_DEBEZIUM_TABLE,
+    has_schema=True,
+    placeholder=PLACEHOLDER,
+    timestamp_unit="millis",
+    decimals="base64",
+    options=_FILLS,
+)
+
+_FLATTENED = Preset(
+    name="debezium_flattened",
+    header={
+        **dict.fromkeys(("__op", "__deleted", "__table", "__source_table"), "string"),
+        **{f"__{field}": kind for field, kind in _POSITIONS.items()},
+        **{f"__source_{field}": kind for field, kind in _POSITIONS.items()},
+    },
+    kind=f"""CASE
+ WHEN e.__deleted = 'true' OR e.__op = 'd' THEN '{DELETE}'
+ WHEN e.__op IN ('c', 'r', 'u') OR (e.__op IS NULL AND e.__deleted = 'false') THEN '{UPSERT}'
+ WHEN e.__op = 't' THEN '{TRUNCATE}'
+ WHEN e.__op IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
+ ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
+    ordering=(EventColumn("_event_lsn", "string", _position(_flat_field)),),
+    stored=(EventColumn("_change_operation_type", "string", "if(e.__deleted = 'true', 'd', e.__op)"),),
+    after=None,
+    before=None,
+    row_prefixes=("__",),
+    source_table="coalesce(e.__source_table, e.__table)",
+    has_schema=True,
+    placeholder=PLACEHOLDER,
+    decimals="base64",
+    tombstones="refuse",
+    options=_FILLS,
+)
+
+_MAXWELL = Preset(
+    name="maxwell",
+    header={
+        **dict.fromkeys(("type", "database", "table", "position", "ddl", "sql"), "string"),
+        **dict.fromkeys(("ts", "xid", "xoffset"), "bigint"),
+        "commit": "boolean",
+    },
+    kind=f"""CASE
+ WHEN e.type IN ('insert', 'update', 'bootstrap-insert') THEN '{UPSERT}'
+ WHEN e.type = 'delete' THEN '{DELETE}'
+ WHEN e.type IN ('bootstrap-start', 'bootstrap-complete') THEN '{SKIP}bootstrap'
+ WHEN e.type RLIKE '^(table|database)-' THEN '{SKIP}schema_change'
+ WHEN e.type = 'heartbeat' THEN '{SKIP}heartbeat'
+ WHEN e.type IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
+ ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
+    ordering=(
+        EventColumn(
+            "_event_position",
+            "string",
+            _binlog_position("e.position"),
+        ),
+        EventColumn("_event_ts", "bigint", "e.ts"),
+        EventColumn("_event_xid", "bigint", "coalesce(e.xid, 0)"),
+        # The last row of a transaction has `commit` in place of an offset.
+        EventColumn("_event_xoffset", "bigint", "if(e.commit, 9223372036854775807, coalesce(e.xoffset, 0))"),
+    ),
+    after="data",
+    before="old",
+    before_is_partial=True,
+    source_table="concat_ws('.', e.database, e.table)",
+    record_key="primary_key_columns",
+)
+
+_CANAL = Preset(
+    name="canal",
+    header={
+        **dict.fromkeys(("type", "database", "table"), "string"),
+        **dict.fromkeys(("es", "ts", "id"), "bigint"),
+        "isDdl": "boolean",
+    },
+    kind=f"""CASE
+ WHEN e.type IN ('INSERT', 'UPDATE') THEN '{UPSERT}'
+ WHEN e.type = 'DELETE' THEN '{DELETE}'
+ WHEN e.type = 'TRUNCATE' THEN '{TRUNCATE}'
+ WHEN e.isDdl OR e.type IN ('CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX') THEN '{SKIP}schema_change'
+ WHEN e.type IN ('QUERY', 'TRANSACTIONBEGIN', 'TRANSACTIONEND', 'GTID', 'XACOMMIT', 'XAROLLBACK')
+ THEN '{SKIP}transaction'
+ WHEN e.type IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
+ ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
+    ordering=(EventColumn("_event_es", "bigint", "e.es"), EventColumn("_event_id", "bigint", "coalesce(e.id, 0)")),
+    after=None,
+    before="old",
+    before_is_partial=True,
+    rows="data",
+    source_table="concat_ws('.', e.database, e.table)",
+    record_key="pkNames",
+    texts=True,
+    types="mysqlType",
+)
+
+_DMS_OPERATION = "e.metadata.operation"
+_AWS_DMS = Preset(
+    name="aws_dms",
+    header={
+        **dict.fromkeys(
+            (
+                *("metadata.timestamp", "metadata.record-type", "metadata.operation", "metadata.schema-name"),
+                *("metadata.table-name", "metadata.commit-timestamp"),
+            ),
+            "string",
+        ),
+        **dict.fromkeys(("metadata.transaction-id", "metadata.transaction-record-id"), "bigint"),
+    },
+    kind=f"""CASE
+ WHEN {_DMS_OPERATION} IN ('load', 'insert', 'update') THEN '{UPSERT}'
+ WHEN {_DMS_OPERATION} = 'delete' THEN '{DELETE}'
+ WHEN {_DMS_OPERATION} = 'truncate-table' THEN '{TRUNCATE}'
+ WHEN e.metadata.`record-type` = 'control' THEN '{SKIP}schema_change'
+ WHEN {_DMS_OPERATION} IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
+ ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
+    ordering=(
+        EventColumn("_event_timestamp", "string", "coalesce(e.metadata.`commit-timestamp`, e.metadata.timestamp)"),
+        EventColumn("_event_transaction", "bigint", "coalesce(e.metadata.`transaction-id`, 0)"),
+        EventColumn("_event_record", "bigint", "coalesce(e.metadata.`transaction-record-id`, 0)"),
+    ),
+    after="data",
+    before="before-image",
+    before_is_partial=True,
+    source_table="concat_ws('.', e.metadata.`schema-name`, e.metadata.`table-name`)",
+)
+
+_AWS_DMS_S3 = Preset(
+    name="aws_dms_s3",
+    header={"Op": "string"},
+    kind=f"""CASE
+ WHEN coalesce(e.Op, 'I') IN ('I', 'U', '') THEN '{UPSERT}'
+ WHEN e.Op = 'D' THEN '{DELETE}'
+ ELSE '{REFUSED}OPERATION_UNKNOWN' END""",
+    known=(EventColumn("Op", "string", "e.Op"),),
+    after=None,
+    before=None,
+)
+
+_OGG = Preset(
+    name="ogg",
+    header=dict.fromkeys(("table", "op_type", "op_ts", "current_ts", "pos"), "string"),
+    kind=f"""CASE
+ WHEN e.op_type IN ('I', 'U') THEN '{UPSERT}'
+ WHEN e.op_type = 'D' THEN '{DELETE}'
+ WHEN e.op_type = 'T' THEN '{TRUNCATE}'
+ WHEN e.op_type IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
+ ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
+    ordering=(EventColumn("_event_pos", "string", "lpad(e.pos, 20, '0')"),),
+    source_table="e.table",
+    record_key="primary_keys",
+    texts=True,
+)
+
+_ALL = (_POSTGRES, _MYSQL, _GENERIC, _FLATTENED, _MAXWELL, _CANAL, _AWS_DMS, _AWS_DMS_S3, _OGG)
+_PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})

@@ -1,0 +1,33 @@
+"""Every preset: events as its tool writes them, out of their order, and the table that they make."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from recorded_events import RECORDED, row
+
+import merganser
+from merganser import Table
+from merganser.changes import presets
+
+
+@pytest.mark.parametrize("preset", RECORDED)
+def test_events_of_each_tool_in_any_order_make_the_tables_rows(
+    spark: SparkSession, tmp_path: Path, preset: str
+) -> None:
+    values, skipped, ordering, columns = RECORDED[preset]
+    events = spark.createDataFrame([(value,) for value in values], "value string").coalesce(1)
+    table = Table.create_for_changes(
+        spark, str(tmp_path / "products"), events, preset=preset, keys="id", columns=columns or None
+    )
+    assert table.ordering_by == ordering
+    done = table.apply_changes(events, preset=preset)
+    stored = sorted(tuple(one) for one in table.df().select("id", "name", "price", "at").collect())
+    more = (Decimal("12.50"), datetime(2024, 5, 1, 10))
+    assert stored == [(1, "new", *more), (4, "moved", *more)]
+    assert dict(done.skipped) == skipped
+    assert done.events == done.applied + sum(skipped.values())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from change_events import order, postgres
 from pasted import LINE, blocks, paste
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -207,3 +208,19 @@ def test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wan
         (3, "c"),
     ]
     spark.sql("DROP TABLE uncompactable")
+
+
+def test_a_stream_of_changes_is_applied_by_the_server(spark: SparkSession, path: str, tmp_path: Path) -> None:  # noqa: F811
+    folder = tmp_path / "events"
+    folder.mkdir()
+    (folder / "1.json").write_text(postgres("c", 1, order(1)))
+    sample = spark.read.text(str(folder))
+    table = merganser.Table.create_for_changes(spark, path, sample, preset="debezium_postgres", keys="id")
+    query = table.apply_changes(
+        spark.readStream.text(str(folder)),
+        preset="debezium_postgres",
+        checkpoint=tmp_path / "checkpoint",
+        trigger={"availableNow": True},
+    )
+    assert query.awaitTermination(120)
+    assert [row["status"] for row in table.df().collect()] == ["new"]

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from change_events import order, postgres
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -412,3 +413,17 @@ def test_nothing_is_printed_where_there_is_no_terminal(
     table.upsert(rows((1, "a", 1, 1.0)))
     table.df().collect()
     assert capfd.readouterr() == ("", "")
+
+
+# ---- changes of other databases
+
+
+def test_change_events_are_applied_and_those_that_cannot_be_are_set_aside(spark: SparkSession, path: str) -> None:
+    events = [postgres("c", 10, order(1)), postgres("u", 20, order(1, "paid")), postgres("c", 15, order(2)), "{broken"]
+    frame = spark.createDataFrame([(event,) for event in events], "value string")
+    table = Table.create_for_changes(spark, path, frame, preset="debezium_postgres", keys="id")
+    done = table.apply_changes(frame, preset="debezium_postgres", quarantine=True)
+    assert (done.upserts, done.inserted, done.duplicates, dict(done.quarantined)) == (3, 2, 1, {"JSON_MALFORMED": 1})
+    removed = spark.createDataFrame([(postgres("d", 30, None, order(2)),)], "value string")
+    assert table.apply_changes(removed, preset="debezium_postgres").deleted == 1
+    assert [tuple(row) for row in table.df().select("id", "status").collect()] == [(1, "paid")]

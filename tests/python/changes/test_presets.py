@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from recorded_events import RECORDED, row
+from recorded_events import RECORDED
 
-import merganser
 from merganser import Table
-from merganser.changes import presets
 
 
 @pytest.mark.parametrize("preset", RECORDED)

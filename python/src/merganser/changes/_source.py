@@ -245,7 +245,7 @@ def _inferred(frame: DataFrame, preset: Preset, new: list[str]) -> dict[str, Val
     """Types of columns of which nothing is known: the narrowest that all values of these events have, else text."""
     if not new:
         return {}
-    image = "X"
+    image = f"coalesce({', '.join(_image_text(path, preset) for path in _image_paths(preset))})"
     checks = []
     for at, column in enumerate(new):
         exists = f"from_json(i, {text(f'{name(column)} string')}).{name(column)} IS NOT NULL"

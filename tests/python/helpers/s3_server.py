@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from interop.hudi_jar import Jar, fetch_all
+from dev.maven import fetch_all, listed
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "merganser"
 CONTROL = "/-test-"
@@ -82,11 +82,7 @@ class S3Server:
 
 def s3a_jars() -> list[Path]:
     """Hadoop 3.4.2 with its S3A, and what S3A uses of AWS's library; to come before Spark's own Hadoop."""
-    jars = []
-    for line in (Path(__file__).parent / "s3a_jars.txt").read_text().splitlines():
-        coordinates, checksum = line.split()
-        jars.append(Jar(*coordinates.split(":"), checksum))
-    return fetch_all(CACHE, jars)
+    return fetch_all(CACHE, listed(Path(__file__).parent / "s3a_jars.txt"))
 
 
 @contextmanager

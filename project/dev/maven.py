@@ -46,8 +46,8 @@ def listed(file: Path) -> list[Jar]:
     """The jars of a list, which has a line of ``group:artifact:version sha256`` for each."""
     jars = []
     for line in file.read_text().splitlines():
-        coordinates, checksum = line.split()
-        jars.append(Jar(*coordinates.split(":"), checksum))
+        group, artifact, version, checksum = line.replace(":", " ").split()
+        jars.append(Jar(group, artifact, version, checksum))
     return jars
 
 

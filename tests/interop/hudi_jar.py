@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "project"))  # when it is a program
 
-from dev import maven  # noqa: E402
-from dev.maven import Jar  # noqa: E402
+from dev import maven
+from dev.maven import Jar
 
 HUDI = Jar(
     "org.apache.hudi",

@@ -1,0 +1,167 @@
+"""Whether a table of the lake equals the table of the database: its columns, their types, and every value.
+
+Both sides write each value as text in the same way, without a loss: the database by its own SQL, Spark by its own.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from postgres import Connection
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Type of a column in the lake, by that in the database, as ``format_type`` writes it.
+TYPES = {
+    "bigint": "bigint",
+    "integer": "int",
+    "smallint": "int",
+    "real": "float",
+    "double precision": "double",
+    "boolean": "boolean",
+    "text": "string",
+    "uuid": "string",
+    "jsonb": "string",
+    "bytea": "binary",
+    "date": "date",
+    "timestamp with time zone": "timestamp",
+    "timestamp without time zone": "timestamp_ntz",
+    "text[]": "array<string>",
+    "integer[]": "array<int>",
+}
+LARGE = 200  # characters or bytes, from which a hash is compared
+
+Row = tuple["str | None", ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the database: its name, and its type there."""
+
+    name: str
+    type: str
+
+    @property
+    def lake_type(self) -> str:
+        """The type that its values have in the lake."""
+        return TYPES.get(self.type) or self.type.replace("numeric", "decimal")
+
+
+def columns_of(connection: Connection, table: str) -> list[Column]:
+    """The columns of a table of the database."""
+    found = connection.query(
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+        f"WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+    )
+    return [Column(str(name), str(kind)) for name, kind in found]
+
+
+def database_rows(connection: Connection, table: str, columns: Sequence[Column]) -> list[Row]:
+    """Every row of a table of the database."""
+    values = ", ".join(_in_database(column) for column in columns)
+    return [normal(row, columns) for row in connection.query(f"SELECT {values} FROM {table}")]
+
+
+def lake_types(frame: DataFrame, columns: Iterable[Column]) -> dict[str, str]:
+    """The types of these columns in the lake, of those that are there."""
+    return {one.name: frame.schema[one.name].dataType.simpleString() for one in columns if one.name in frame.columns}
+
+
+def lake_rows(frame: DataFrame, columns: Sequence[Column]) -> list[Row]:
+    """Every row of a table of the lake, which has all of these columns."""
+    values = [_in_spark(column) for column in columns]
+    return [normal(tuple(row), columns) for row in frame.selectExpr(*values).collect()]
+
+
+def differences(
+    keys: Sequence[str], columns: Sequence[Column], expected: Sequence[Row], found: Sequence[Row]
+) -> list[str]:
+    """What differs, a line for each row or value; empty if nothing does."""
+    at = [[column.name for column in columns].index(key) for key in keys]
+
+    def keyed(rows: Sequence[Row]) -> tuple[Mapping[Row, Row], list[str]]:
+        by_key: dict[Row, Row] = {}
+        twice = []
+        for row in rows:
+            key = tuple(row[place] for place in at)
+            if key in by_key:
+                twice.append(f"{key}: stored twice")
+            by_key[key] = row
+        return by_key, twice
+
+    (wanted, _), (there, lines) = keyed(expected), keyed(found)
+    lines += [f"{key}: missing" for key in wanted if key not in there]
+    lines += [f"{key}: not in the database" for key in there if key not in wanted]
+    for key, row in wanted.items():
+        for column, value, other in zip(columns, row, there.get(key, row)):
+            if value != other:
+                lines.append(f"{key}: {column.name} is {other!r}, in the database {value!r}")
+    return lines
+
+
+def normal(row: Row, columns: Sequence[Column]) -> Row:
+    """Numbers that are the same have the same text."""
+    return tuple(None if value is None else _normal(value, column.type) for value, column in zip(row, columns))
+
+
+def _normal(value: str, kind: str) -> str:
+    if kind == "real":
+        return struct.pack(">f", float(value)).hex()
+    if kind == "double precision":
+        return struct.pack(">d", float(value)).hex()
+    if kind.endswith("[]"):
+        return json.dumps(json.loads(value))
+    return value
+
+
+def _in_database(column: Column) -> str:
+    name, kind = column.name, column.type
+    if kind.startswith("timestamp"):
+        return f"(extract(epoch FROM {name}) * 1000000)::bigint::text"
+    if kind == "date":
+        return f"({name} - DATE '1970-01-01')::text"
+    if kind == "bytea":
+        return f"CASE WHEN length({name}) > {LARGE} THEN md5({name}) ELSE encode({name}, 'hex') END"
+    if kind.endswith("[]"):
+        return f"to_json({name})::text"
+    text = f"{name}::text"
+    if kind in ("text", "jsonb"):
+        return f"CASE WHEN length({text}) > {LARGE} THEN md5({text}) ELSE {text} END"
+    return text
+
+
+def _in_spark(column: Column) -> str:
+    name, kind = column.name, column.type
+    if kind == "timestamp with time zone":
+        return f"cast(unix_micros({name}) AS string)"
+    if kind == "timestamp without time zone":
+        return f"cast(unix_micros(to_utc_timestamp(cast({name} AS timestamp), current_timezone())) AS string)"
+    if kind == "date":
+        return f"cast(unix_date({name}) AS string)"
+    if kind == "bytea":
+        return f"if(length({name}) > {LARGE}, md5({name}), lower(hex({name})))"
+    if kind.endswith("[]"):
+        return f"to_json({name})"
+    if kind in ("text", "jsonb"):
+        return f"if(length({name}) > {LARGE}, md5({name}), {name})"
+    return f"cast({name} AS string)"
+
+
+def compare(
+    spark: SparkSession, connection: Connection, table: str, keys: Sequence[str], frame: DataFrame
+) -> list[str]:
+    """What differs between a table of the database and a frame of the lake, types of columns included."""
+    columns = columns_of(connection, table)
+    wanted = {column.name: column.lake_type for column in columns}
+    types = lake_types(frame, columns)
+    if types != wanted:
+        return [
+            f"column {name} is {types.get(name, 'missing')}, expected {kind}"
+            for name, kind in wanted.items()
+            if types.get(name) != kind
+        ]
+    return differences(keys, columns, database_rows(connection, table, columns), lake_rows(frame, columns))

@@ -19,7 +19,7 @@ from dev.maven import fetch_all, listed
 HERE = Path(__file__).resolve().parent
 PREFIX = "shop"  # of the topics, which are folders here: shop.public.orders
 SLOT = "merganser"
-UNAVAILABLE = "__debezium_unavailable_value"
+UNAVAILABLE = "__debezium_unavailable_value"  # Debezium's own: stands for a value that the event does not have
 
 #: Of the engine's own Java, which has little to do.
 JAVA = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
@@ -36,10 +36,9 @@ class Capture:
     Args:
         folder: For the events (``events/<topic>/<file>.json``), the offsets and the log.
         port: Of the server.
-        schemas: Whether each event has the schemas of its values with it.
     """
 
-    def __init__(self, folder: Path, port: int, *, schemas: bool = False) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         self.events = folder / "events"
         self.log = folder / "engine.log"
         self._offsets = folder / "offsets.dat"
@@ -49,7 +48,7 @@ class Capture:
         folder.mkdir(parents=True, exist_ok=True)
         self._jars = fetch_all(CACHE, listed(HERE / "debezium_jars.txt"))
         self._compile()
-        properties = self._engine_properties(port, schemas)
+        properties = self._engine_properties(port)
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
 
     def folder_of(self, table: str) -> Path:
@@ -106,7 +105,7 @@ class Capture:
         if done.returncode:
             raise CaptureError(f"Capture.java does not compile:\n{done.stderr[-2000:]}")
 
-    def _engine_properties(self, port: int, schemas: bool) -> dict[str, object]:
+    def _engine_properties(self, port: int) -> dict[str, object]:
         return {
             "name": "capture",
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -127,10 +126,7 @@ class Capture:
             "offset.flush.interval.ms": 2000,
             "poll.interval.ms": 100,
             "tombstones.on.delete": "false",  # for logs that are compacted by key, which files are not
-            "decimal.handling.mode": "string",  # exact, and readable
-            "binary.handling.mode": "base64",
-            "unavailable.value.placeholder": UNAVAILABLE,
-            "converter.schemas.enable": str(schemas).lower(),
+            "converter.schemas.enable": "true",  # types of columns are in the events, also of added ones
             "errors.retry.delay.initial.ms": 300,
             "errors.retry.delay.max.ms": 1000,
         }

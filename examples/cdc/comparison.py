@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from postgres import Connection
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 #: Type of a column in the lake, by that in the database, as ``format_type`` writes it.
 TYPES = {
@@ -151,9 +151,7 @@ def _in_spark(column: Column) -> str:
     return f"cast({name} AS string)"
 
 
-def compare(
-    spark: SparkSession, connection: Connection, table: str, keys: Sequence[str], frame: DataFrame
-) -> list[str]:
+def compare(connection: Connection, table: str, keys: Sequence[str], frame: DataFrame) -> list[str]:
     """What differs between a table of the database and a frame of the lake, types of columns included."""
     columns = columns_of(connection, table)
     wanted = {column.name: column.lake_type for column in columns}

@@ -67,7 +67,7 @@ class Workload:
         seed: Of the statements.
         transactions: Of all writers together.
         writers: How many connections.
-        pause_s: Between two transactions of a writer, so that the workload lasts while others restart.
+        pause_s: After each transaction of a writer, on average.
         size: About how many rows each table has.
     """
 
@@ -77,10 +77,11 @@ class Workload:
         self.counts: Counter[str] = Counter()
         self.done = 0
         self.transactions = transactions
+        self._pause_s = pause_s
+        self.limit = transactions  # the writers wait when they have run so many
         self._server = server
         self._seed = seed
         self._writers = writers
-        self._pause_s = pause_s
         self._size = size
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
@@ -134,6 +135,8 @@ class Workload:
         columns_at = {share * (at + 1) // (len(NEW_COLUMNS) + 1): each for at, each in enumerate(NEW_COLUMNS)}
         connection = None
         for number in range(share):
+            while self.done >= self.limit:
+                time.sleep(0.02)
             adds_columns = writer == 0 and number in columns_at
             kind, words = ("columns added", columns_at[number]) if adds_columns else statements.transaction()
             while True:

@@ -141,19 +141,19 @@ def render(report: Report) -> str:
         f"<h1>{escape(report.title)}</h1><p class='intro'>{escape(report.intro)}</p>{verdict}",
         f'<section class="facts">{facts}</section>',
         "<h2>Commits over time, by what became of each message</h2>",
-        _legend([(name, colour, what) for name, (colour, what) in OUTCOMES.items()]),
+        legend([(name, colour, what) for name, (colour, what) in OUTCOMES.items()]),
         f'<section class="column">{"".join(_commit_chart(table) for table in report.tables)}</section>',
         "".join(_commit_table(table) for table in report.tables),
         "<h2>File slices, by size and number of logs</h2>",
-        _legend([("base file", _BASE, ""), ("log files", _LOG, "the number above a bar counts them")]),
+        legend([("base file", _BASE, ""), ("log files", _LOG, "the number above a bar counts them")]),
         f'<section class="pair">{"".join(_slice_charts(table) for table in report.tables)}</section>',
         "<h2>How late the late messages were</h2>",
-        _legend([("overtaken by an earlier batch", _LOG, ""), ("overtaken inside its batch", _GREY, "")]),
+        legend([("overtaken by an earlier batch", _LOG, ""), ("overtaken inside its batch", _GREY, "")]),
         f"<figure>{_lateness_chart(report.late)}</figure>",
         "".join(_story(story, [table.name for table in report.tables]) for story in report.stories),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    head = f"{meta}<title>{escape(report.title)}</title><style>{_STYLE}</style>"
+    head = f"{meta}<title>{escape(report.title)}</title><style>{STYLE}</style>"
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
@@ -170,7 +170,8 @@ def size(value: float) -> str:
     return f"{value:.0f} B"
 
 
-def _legend(entries: Sequence[tuple[str, str, str]]) -> str:
+def legend(entries: Sequence[tuple[str, str, str]]) -> str:
+    """Return a legend of colours: name, colour and explanation of each."""
     items = "".join(
         f'<li><i style="background:{colour}"></i>{escape(name)}{f"<em>{escape(what)}</em>" if what else ""}</li>'
         for name, colour, what in entries
@@ -321,7 +322,7 @@ def _story_chart(story: Story) -> str:
     )
 
 
-_STYLE = """
+STYLE = """
 *{box-sizing:border-box}
 body{font:14px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;color:#1f2933;background:#f5f7fa;
  max-width:1240px;margin:0 auto;padding:28px 20px 60px}

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import comparison
+from postgres import Connection
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery, StreamingQueryListener
 
@@ -26,6 +27,10 @@ import merganser
 PRESET = "debezium_postgres"
 KINDS = {"cow": merganser.TableType.COPY_ON_WRITE, "mor": merganser.TableType.MERGE_ON_READ}
 NAMES = {"cow": "copy-on-write", "mor": "merge-on-read"}
+
+#: Buckets, so that every change of the merge-on-read tables goes to a log file.
+INDEXES = {"cow": merganser.IndexType.SIMPLE, "mor": merganser.IndexType.BUCKET}
+OPTIONS = {"cow": {}, "mor": {"hoodie.bucket.index.num.buckets": "2"}}
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,8 @@ def opened(spark: SparkSession, settings: Settings, table: str, kind: str) -> me
             preset=PRESET,
             keys=settings.keys[table],
             table_type=KINDS[kind],
+            index=INDEXES[kind],
+            options=OPTIONS[kind],
             name=f"{table}_{kind}",
         )
 
@@ -163,8 +170,6 @@ class Records(StreamingQueryListener):
 
 def check(spark: SparkSession, settings: Settings, table: str, kind: str) -> Checked:
     """Compare a table with the database; a merge-on-read one with its logs, and again after a compaction."""
-    from postgres import Connection
-
     lake = merganser.Table.load(spark, settings.path("tables", kind, table).as_uri())
     compaction = None
     with Connection("127.0.0.1", settings.port) as connection:

@@ -113,12 +113,16 @@ class Workload:
         """Whether a writer has transactions to run."""
         return any(thread.is_alive() for thread in self._threads)
 
+    def raise_failure(self) -> None:
+        """Raise what has ended a writer, if something has."""
+        if self._failure:
+            raise self._failure
+
     def finish(self) -> None:
         """Wait for the writers, and insert the mark that comes after all that they wrote."""
         for thread in self._threads:
             thread.join()
-        if self._failure:
-            raise self._failure
+        self.raise_failure()
         with self._server.connect() as connection:
             connection.query("INSERT INTO marks VALUES (1)")
 

@@ -86,10 +86,10 @@ class Run:
         self.workload.limit = share = self.plan.transactions // (len(actions) + 1)
         self.workload.create_tables()
         self._write_settings()
-        self.capture.start()
-        self._start_application()
         self.workload.start()
+        self._start_application()
         self._say(f"PostgreSQL {self._server.version} on port {self._server.port}, Debezium and Spark are starting")
+        self._start_engine()
         self._wait("the engine's snapshot", self.capture.has_snapshot)
         self._wait("the first batches", lambda: all(file.exists() for file in self._records()))
         self._say("the first batches are applied")
@@ -108,6 +108,19 @@ class Run:
         if self._application:
             self._application.wait()
         return [Checked(**one) for one in json.loads(checked.read_text())]
+
+    def _start_engine(self) -> None:
+        """Start the engine, and block writes for the moment in which its slot is created.
+
+        Rows of the snapshot have the position of the slot as their LSN. A transaction that is in progress at that
+        moment is not in the snapshot, and has events with smaller ones: these would lose to the rows of the snapshot.
+        """
+        created = "SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"
+        with self._server.connect() as blocking, self._server.connect() as watching:
+            blocking.query(f"BEGIN; LOCK TABLE {', '.join(KEYS)} IN SHARE MODE")
+            self.capture.start()
+            self._wait("the replication slot", lambda: watching.value(created) == "1")
+            blocking.query("COMMIT")
 
     def _restart_engine(self) -> None:
         self.capture.kill()

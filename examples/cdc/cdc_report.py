@@ -301,6 +301,6 @@ def _story(story: Story) -> str:
     key = ", ".join(map(str, story.events[0].key))
     head = "".join(f"<th>{name}</th>" for name in ("LSN (ordering value)", "op", "outcome", "why"))
     return (
-        f"<h2>The row {escape(key)} of {escape(story.table)}</h2><p>All of its events, in the order in which the engine "
-        f"wrote them.</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"<h2>The row {escape(key)} of {escape(story.table)}</h2><p>All of its events, in the order in which they were "
+        f"written.</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )

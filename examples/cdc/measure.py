@@ -71,7 +71,7 @@ def read_events(folder: Path, keys: Sequence[str]) -> list[Event]:
             event = whole.get("payload", whole)
             row = event["after"] or event["before"]
             key = tuple(row[name] for name in keys)
-            operation, lsn = event["op"], event["source"]["lsn"]
+            operation, lsn = event["op"], event["source"]["lsn"] - (event["op"] == "r")  # as the preset orders them
             outcome, reason = _outcome(stored, key, operation, lsn)
             unchanged = tuple(name for name, value in row.items() if _is_unavailable(value))
             if unchanged and outcome == "updated":

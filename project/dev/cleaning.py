@@ -24,6 +24,7 @@ def clean(options: argparse.Namespace, rest: list[str]) -> int:
         ROOT / "project" / "project",
         ROOT / "project" / "dev" / "__pycache__",
         ROOT / "demo-out",
+        ROOT / "cdc-out",
         *JARS.glob("*.jar"),
         *(jar.parent for jar in other_jars("")),
     )

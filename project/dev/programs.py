@@ -26,6 +26,14 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
     replace_by([environment.python, "examples/flights/demo.py", *out, *rest], environment.variables())
 
 
+def cdc(options: argparse.Namespace, rest: list[str]) -> int:
+    """follow a PostgreSQL by its change events, through restarts, into cdc-out/ [--spark LINE] [CDC ARGUMENTS]"""
+    environment = Environment(options.spark or default_line())
+    build(environment, [environment.line])
+    out = [] if "--out" in rest else ["--out", "cdc-out"]
+    replace_by([environment.python, "examples/cdc/cdc.py", *out, *rest], environment.variables())
+
+
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """compare loads, changes, reads and compaction with plain Spark [--spark LINE] [BENCHMARK ARGUMENTS]
 

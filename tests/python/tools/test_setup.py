@@ -40,7 +40,7 @@ def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = Tr
 def test_help_lists_every_command() -> None:
     listed = re.findall(r"^  (\w+) ", dev("help").stdout, re.MULTILINE)
 
-    own = ["help", "demo", "test", "build", "lint", "fmt", "bench", "shell", "python"]
+    own = ["help", "demo", "cdc", "test", "build", "lint", "fmt", "bench", "shell", "python"]
     assert listed == [*own, "sql", "submit", "connect", "thrift", "beeline", "clean"]
 
 

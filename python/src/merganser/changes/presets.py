@@ -135,7 +135,8 @@ _POSTGRES = Preset(
     name="debezium_postgres",
     header={**_DEBEZIUM_HEADER, "source.lsn": "bigint", "source.txId": "bigint", "source.xmin": "bigint"},
     kind=_DEBEZIUM_KIND,
-    ordering=(EventColumn("_event_lsn", "bigint", "e.source.lsn"),),
+    # Rows of a snapshot have the position at which it was taken, and so may the first change after it: that wins.
+    ordering=(EventColumn("_event_lsn", "bigint", "if(e.op = 'r', e.source.lsn - 1, e.source.lsn)"),),
     stored=(_OPERATION, _ORIGIN),
     known=(
         EventColumn("_event_tx_id", "bigint", "e.source.txId"),

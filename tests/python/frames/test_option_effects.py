@@ -44,9 +44,14 @@ BACKGROUND = "BackgroundServicesSuite.scala::"
 CLUSTERED = "ClusteringServiceSuite.scala::"
 RUNS = "ClusteringRunsSuite.scala::"
 PLANNED = "ClusteringPlannerSuite.scala::"
+STREAMS = "test_stream_sink.py::"
 
 #: Where a changed value of each option is seen.
 SEEN = {
+    "hoodie.datasource.write.streaming.retry.count": STREAMS + "test_a_write_that_may_pass_is_tried_again",
+    "hoodie.datasource.write.streaming.retry.interval.ms": STREAMS + "test_a_write_that_may_pass_is_tried_again",
+    "hoodie.datasource.write.streaming.checkpoint.identifier": STREAMS + "test_micro_batches_merge_under_the_tables",
+    "hoodie.datasource.write.streaming.disable.compaction": STREAMS + "test_services_follow_micro_batches",
     "hoodie.table.name": SETTINGS,
     "hoodie.database.name": SETTINGS,
     "hoodie.datasource.write.table.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",

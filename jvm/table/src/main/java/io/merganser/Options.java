@@ -158,6 +158,10 @@ public final class Options {
   public static final String CONFLICT_RETRIES = "hoodie.write.num.retries.on.conflict.failures";
   public static final String TRANSACTION_APP = "spark.merganser.write.txnAppId";
   public static final String TRANSACTION_VERSION = "spark.merganser.write.txnVersion";
+  public static final String STREAM_ATTEMPTS = "hoodie.datasource.write.streaming.retry.count";
+  public static final String STREAM_PAUSE = "hoodie.datasource.write.streaming.retry.interval.ms";
+  public static final String STREAM_IDENTIFIER = "hoodie.datasource.write.streaming.checkpoint.identifier";
+  public static final String STREAM_WITHOUT_COMPACTION = "hoodie.datasource.write.streaming.disable.compaction";
   public static final String LOCK_WAIT = "hoodie.write.lock.wait_time_ms";
   public static final String LOCK_PROVIDER = "hoodie.write.lock.provider";
   public static final String LOCK_FOLDER = "hoodie.write.lock.filesystem.path";

@@ -2,15 +2,17 @@ package io.merganser.spark.source
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
-import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.frame.{FrameWrite, PartitionBy}
+import io.merganser.spark.stream.StreamSink
 import io.merganser.table.options.IgnoredOptions
 import io.merganser.table.settings.ReadConfig
-import io.merganser.table.options.Names.lower
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister}
+import org.apache.spark.sql.execution.streaming.Sink
+import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister, StreamSinkProvider}
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
@@ -18,8 +20,8 @@ import org.slf4j.LoggerFactory
 import java.util
 import scala.collection.JavaConverters._
 
-/** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame. */
-class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter {
+/** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame, those of streams too. */
+class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter with StreamSinkProvider {
 
   /** The table of the last [[inferSchema]], for the [[getTable]] after it: a read opens its table once. */
   private var inferred: Option[(CaseInsensitiveStringMap, MerganserTable)] = None
@@ -57,18 +59,34 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
       parameters: Map[String, String],
       frame: DataFrame
   ): BaseRelation = {
-    // Spark passes names in lower case; the original map has them as the user wrote them.
-    val options = parameters match {
-      case lowered: CaseInsensitiveMap[String @unchecked] => lowered.originalMap
-      case original                                       => original
-    }
-    val target =
-      CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
-    FrameWrite.save(context.sparkSession, target, mode, PartitionBy.asOptions(options), frame)
+    val (path, options) = written(parameters)
+    FrameWrite.save(context.sparkSession, path, mode, PartitionBy.asOptions(options), frame)
     new BaseRelation {
       override def sqlContext: SQLContext = context
       override def schema: StructType     = frame.schema
     }
+  }
+
+  /** A stream that is started: an invalid option is an error there. */
+  override def createSink(
+      context: SQLContext,
+      parameters: Map[String, String],
+      partitionColumns: Seq[String],
+      outputMode: OutputMode
+  ): Sink = {
+    val (path, options) = written(parameters)
+    StreamSink.start(context.sparkSession, path, PartitionBy.asOptions(options, partitionColumns), outputMode)
+  }
+
+  /** The path of a write and its options. Spark passes names in lower case; they are as the user wrote them. */
+  private def written(parameters: Map[String, String]): (String, Map[String, String]) = {
+    val options = parameters match {
+      case lowered: CaseInsensitiveMap[String @unchecked] => lowered.originalMap
+      case original                                       => original
+    }
+    val path =
+      CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
+    (path, options)
   }
 
   private def path(options: CaseInsensitiveStringMap): String =
@@ -87,27 +105,4 @@ private[source] object IgnoredReadOptions {
   def warn(table: String, read: ReadConfig): Unit =
     if (read.ignored.nonEmpty)
       Log.warn(s"options of a read of $table without effect: ${IgnoredOptions.described(read.ignored).mkString(", ")}")
-}
-
-/** `partitionBy` of a data-frame writer, as the equivalent option. */
-private[source] object PartitionBy {
-  private val Sparks = "__partition_columns"
-  private val Ours   = "hoodie.datasource.write.partitionpath.field"
-
-  /** @throws MerganserException OPTION_CONFLICT if options name other columns */
-  def asOptions(parameters: Map[String, String]): Map[String, String] = {
-    val rest = parameters.filterNot { case (name, _) => name.equalsIgnoreCase("path") || name == Sparks }
-    val columns =
-      parameters.get(Sparks).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
-    rest.find(_._1.equalsIgnoreCase(Ours)) match {
-      case _ if columns.isEmpty => rest
-      case None                 => rest + (Ours -> columns.mkString(","))
-      case Some((name, value)) =>
-        val named = value.split(',').map(_.trim.takeWhile(_ != ':')).toSeq
-        if (named.map(lower) != columns.map(lower))
-          throw MerganserException("OPTION_CONFLICT", "key" -> name, "value" -> value, "otherKey" -> "partitionBy",
-            "otherValue" -> columns.mkString(","))
-        rest
-    }
-  }
 }

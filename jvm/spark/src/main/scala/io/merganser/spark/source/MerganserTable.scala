@@ -16,7 +16,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
-import org.apache.spark.sql.merganser.CatalogBridge
+import org.apache.spark.sql.merganser.{CatalogBridge, TableWithEntry}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -48,7 +48,8 @@ final class MerganserTable(
     override val scanCounts: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
-) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
+) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions
+    with TableWithEntry {
 
   private lazy val newest: OpenTable = open()
 
@@ -106,6 +107,9 @@ final class MerganserTable(
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+
+  /** By this entry `toTable` writes a stream to the table's path. */
+  override def v1Table: CatalogTable = catalogTable.getOrElse(CatalogBridge.ofPath(path, schema()))
 
   override def metadataColumns(): Array[MetadataColumn] = MetaColumns.schema.fields.map { field =>
     new MetadataColumn {

@@ -67,6 +67,22 @@ object Creation {
         TableConfig.updateUnderLock(storage, _ => properties)
       }
 
+  /**
+   * Changes the properties of a table that nothing has been written to.
+   *
+   * @return the properties that it has then; as they were if something has been written
+   */
+  def redeclare(
+      storage: Storage,
+      properties: TableConfig => Map[String, String],
+      lock: TableLock.Settings = TableLock.Settings()
+  ): TableConfig =
+    TableLock.hold(storage, lock) { _ =>
+      val config = TableConfig.repair(storage)
+      if (Timeline.load(storage, config).instants.nonEmpty) config
+      else TableConfig.updateUnderLock(storage, _ => properties(config))
+    }
+
   /** Undoes a creation whose first write failed, unless another write has begun or completed since. */
   def undo(storage: Storage, lock: TableLock.Settings = TableLock.Settings()): Unit = {
     val isUndone = TableLock.hold(storage, lock) { _ =>

@@ -4,7 +4,7 @@ import io.merganser.table.options.OptionKind._
 import io.merganser.table.options.OptionScope._
 
 /** Every option that Merganser supports. [[ForeignOptions]] has Hudi's other options. */
-object Options extends ServiceOptions with ClusteringOptions {
+object Options extends ServiceOptions with ClusteringOptions with StreamOptions {
 
   /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
@@ -463,7 +463,7 @@ object Options extends ServiceOptions with ClusteringOptions {
     ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
-  ) ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
+  ) ++ ofStreams ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
     QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant, AllowedClasses
   )
 

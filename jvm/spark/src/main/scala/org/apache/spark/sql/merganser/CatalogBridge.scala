@@ -1,8 +1,9 @@
 package org.apache.spark.sql.merganser
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, V1Table}
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -40,6 +41,11 @@ object CatalogBridge {
 
   /** The columns of a table, with the lengths of char and varchar columns. */
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
+
+  /** An entry for a table of ours that Spark's catalog does not have. Spark refreshes what is cached by its name. */
+  def ofPath(path: String, columns: StructType): CatalogTable =
+    CatalogTable(TableIdentifier(path, Some("merganser")), CatalogTableType.EXTERNAL,
+      CatalogStorageFormat.empty.copy(locationUri = Some(new Path(path).toUri)), columns, Some("merganser"))
 
   /** A table's properties for Spark's own commands, with the reserved ones for location, type, owner and comment. */
   def v2Properties(table: CatalogTable): Map[String, String] = V1Table.addV2TableProperties(table)

@@ -1,0 +1,43 @@
+"""A stream in a process of its own, which a test stops and kills: `python stream_process.py FOLDER`.
+
+It reads `NAME ARGUMENTS…` from its input, separated by tabs, and runs the function of that name here, which runs a
+query until all of its input is read. Its first line is the id of its Java process, then one for each query that ended.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from feeds import finish, options_of, stream, writer
+from pyspark.sql import SparkSession
+
+
+def fill(spark: SparkSession, kind: str, feed: str, path: str, checkpoint: str) -> None:
+    """From the files of a folder into a table."""
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    finish(writer(stream(spark, feed), checkpoint, options_of(kind, **inline)).start(path))
+
+
+def main(folder: str) -> None:
+    import merganser
+
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={folder}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(Path(folder) / "tables"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    spark = merganser.session("streams", master="local[1]", config=settings)
+    print(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), flush=True)  # type: ignore[union-attr]
+    for line in sys.stdin:
+        name, *arguments = line.rstrip("\n").split("\t")
+        globals()[name](spark, *arguments)
+        print(f"{name} done", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,6 +1,6 @@
 """Eight writers in two processes, with two threads of services and two readers, on each index and both types of tables.
 
-Forty seconds for all tables together; ten with `./dev test --full`, or `MERGANSER_SOAK_SECONDS`.
+One minute for all tables together; ten with `./dev test --full`, or `MERGANSER_SOAK_SECONDS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from soak_tables import TABLES, Row, SoakTable, first_rows, group_rows
 from merganser import Table
 
 IS_FULL = bool(os.environ.get("MERGANSER_FULL"))
-SECONDS = float(os.environ.get("MERGANSER_SOAK_SECONDS", "600" if IS_FULL else "40"))
+SECONDS = float(os.environ.get("MERGANSER_SOAK_SECONDS", "600" if IS_FULL else "60"))
 SEED = int(os.environ.get("MERGANSER_SEED", "0"))
 PROCESSES = 2
 #: What may be left to be run.

@@ -5,6 +5,7 @@ import io.merganser.table.file.{BaseFile, FileNames, MarkerKind, Markers, Partit
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.slice.ChangeFiles
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{
   CommitMetadata,
@@ -210,7 +211,7 @@ object Rollback {
       val file = FileNames.path(folder, name)
       if (found.isDirectory) {
         if (PartitionMetadata.mayContainPartitions(name)) removeUnmarked(storage, config, instant, file)
-      } else if (config.version < 8 && FileNames.isLog(name)) {
+      } else if (config.version < 8 && FileNames.isLog(name) && !ChangeFiles.is(name)) {
         if (blockInstants(storage, folder, found).contains(instant)) removeLog(storage, file, instant)
       } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
     }

@@ -243,7 +243,7 @@ final class Transaction private[table] (
     val committed =
       now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
     val created = markers.own.filter(m => m.kind != MarkerKind.Append && run.forall(_.claim.made(m.fileName)))
-    (metadata.allStats.map(_.path) ++ created.map(_.path))
+    (metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq) ++ created.map(_.path))
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
   }
 

@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
-import io.merganser.table.slice.TableView
+import io.merganser.table.slice.{ChangeFiles, TableView}
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
 
@@ -90,14 +90,21 @@ private[table] final class CleanPlanner(
 
   /** Files to delete in a partition, and the partition if nothing is left in it then. */
   private def inPartition(partition: String): (Seq[CleanFile], Option[String]) = {
-    val saved  = timeline.savedFiles.getOrElse(partition, Set.empty[String])
-    val slices = view.allSlices(partition)
-    val old = slices.groupBy(_.fileId).values.toSeq.flatMap(retention.superseded(_, saved)).flatMap { slice =>
-      slice.base.map(b => CleanFile(partition, b.name, b.sizeBytes)).toSeq ++ slice.logs.map(log =>
-        CleanFile(partition, log.name, log.sizeBytes))
+    val saved   = timeline.savedFiles.getOrElse(partition, Set.empty[String])
+    val slices  = view.allSlices(partition)
+    val files   = view.dataFiles(partition)
+    val changes = new ChangeFiles(files)
+    val old = slices.groupBy(_.fileId).values.toSeq.flatMap { group =>
+      val superseded = retention.superseded(group, saved)
+      val ofSlices = superseded.flatMap { slice =>
+        slice.base.map(b => CleanFile(partition, b.name, b.sizeBytes)).toSeq ++ slice.logs.map(log =>
+          CleanFile(partition, log.name, log.sizeBytes))
+      }
+      val withChanges = changes.of(group, superseded) ++ changes.older(group).filter(f =>
+        timeline.isCompleted(f.instant) && !saved(f.name))
+      ofSlices ++ withChanges.map(f => CleanFile(partition, f.name, f.sizeBytes))
     }
     // A bucket may get files of the same id again.
-    val files    = view.dataFiles(partition)
     val replaced = files.filter(f => retention.replaced.get(f.group).exists(f.instant <= _))
     val whole    = replaced.groupBy(_.group).values.filterNot(_.exists(f => saved(f.name))).flatten.toSeq
     val all      = (old ++ whole.map(f => CleanFile(partition, f.name, f.sizeBytes))).sortBy(_.name)

@@ -7,7 +7,7 @@ import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
-import io.merganser.table.slice.TableView
+import io.merganser.table.slice.{ChangeFiles, TableView}
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import io.merganser.table.timeline._
 
@@ -190,8 +190,11 @@ final class Cleaning(
     val view      = new TableView(storage, config, now)
     val retention = CleaningRetention.of(now, config, cleaning.policy, clock)
     val found = Parallel.map(plan.files.toSeq, "list partitions") { case (partition, names) =>
-      val live = view.allSlices(partition).groupBy(_.fileId).values.flatMap(retention.live).flatMap(s =>
-        s.base.map(_.name) ++ s.logs.map(_.name)).toSet ++ now.savedFiles.getOrElse(partition, Set.empty)
+      val changes = new ChangeFiles(view.dataFiles(partition))
+      val live = view.allSlices(partition).groupBy(_.fileId).values.flatMap { group =>
+        val slices = retention.live(group)
+        slices.flatMap(s => s.base.map(_.name) ++ s.logs.map(_.name)) ++ changes.of(group, slices).map(_.name)
+      }.toSet ++ now.savedFiles.getOrElse(partition, Set.empty)
       val sizes = view.dataFiles(partition).map(f => f.name -> f.sizeBytes).toMap
       val files = names.distinct.filterNot(live).flatMap(name => sizes.get(name).map(CleanFile(partition, name, _)))
       (files, partition -> names.toSet.intersect(live))

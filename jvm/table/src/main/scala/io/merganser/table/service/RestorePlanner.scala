@@ -6,7 +6,7 @@ import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.slice.{DataFile, TableView, TimeTravel}
+import io.merganser.table.slice.{ChangeFiles, DataFile, TableView, TimeTravel}
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
 
@@ -211,9 +211,12 @@ private[service] final class RestorePlanner(
     }.flatten
   }
 
-  /** Whether several writes may have blocks in a file: a log of version 6, also of a table that was upgraded. */
+  /**
+   * Whether several writes may have blocks in a file: a log of version 6, also of a table that was upgraded. Change files
+   * are of one write.
+   */
   private def isShared(name: String): Boolean =
-    config.isMergeOnRead && FileNames.isLog(name) && (config.version < 8 || !config.isCreatedInLayout2)
+    config.isMergeOnRead && FileNames.isLog(name) && !ChangeFiles.is(name) && (config.version < 8 || !config.isCreatedInLayout2)
 
   private def ofBlocks(file: DataFile, path: String, instants: Set[String]): Option[RemovedFile] =
     storage.status(path).flatMap { status =>

@@ -45,7 +45,11 @@ trait CleaningFixture { this: TableSuite =>
   protected def data(s: Storage, partition: String = "p"): Set[String] =
     names(s, partition).filter(FileNames.fileId(_).isDefined)
 
-  /** A completed write of base files, each of a group, and of logs of others. */
+  /** Path of a group's change file. */
+  protected def changeFile(fileId: String, instant: String, partition: String = "p"): String =
+    s"$partition/.${fileId}_${t(instant)}.log.1_0-0-0.cdc"
+
+  /** A completed write of base files, each of a group, with change files of some, and of logs of others. */
   protected def write(
       s: Storage,
       time: String,
@@ -55,7 +59,8 @@ trait CleaningFixture { this: TableSuite =>
       action: String = "commit",
       completed: Option[String] = None,
       replaced: Seq[String] = Nil,
-      operation: OperationType = OperationType.Upsert
+      operation: OperationType = OperationType.Upsert,
+      changes: Seq[String] = Nil
   ): Unit = {
     val instant = t(time)
     PartitionMetadata.write(s, partition, instant)
@@ -65,8 +70,10 @@ trait CleaningFixture { this: TableSuite =>
     val baseStats = bases.map { id =>
       val before = (existing(id) + "null").min
       s.createNew(s"$partition/${base(id, instant)}", Array[Byte](1))
+      val changed = changes.filter(_ == id).map(changeFile(_, time, partition))
+      changed.foreach(s.createNew(_, Array[Byte](1)))
       WriteStat(id, s"$partition/${base(id, instant)}", if (existing(id).size > 1) before else "null",
-        fileSizeInBytes = 1, partitionPath = partition)
+        fileSizeInBytes = 1, partitionPath = partition, cdcStats = changed.map(_ -> 1L).toMap)
     }
     val logStats = logs.map { id =>
       val named = if (config.version < 8) existing(id).max else instant

@@ -27,7 +27,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
   private def written(name: String, version: Int): Storage = {
     val s = faulty(name)
     table(version, s)
-    Seq("100", "200", "300").foreach(write(s, _, Seq("a", "b")))
+    Seq("100", "200", "300").foreach(write(s, _, Seq("a", "b"), changes = Seq("a")))
     if (version < 8) completeInOrder(s)
     new Savepoints(s, TableConfig.load(s)).create(Some(t("200")), "", "")
     val folder = TableConfig.load(s).timelineFolder
@@ -39,6 +39,8 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
   private def orphans(s: Storage): Set[String] = Set(
     file(s, s"p/${base("a", "150")}"), // no commit
     file(s, s"p/${base("x", "200")}"), // of a commit that does not name it
+    file(s, changeFile("a", "150")),
+    file(s, changeFile("b", "200")),
     file(s, s"p/${base("a", "400")}"), // later than all commits
     file(s, s"copy/of/p/${base("a", "200")}"), // of a commit, in another folder
     file(s, s"${Rollback.OrphansFolder}/p/${base("b", "250")}") // moved away by a write
@@ -69,7 +71,8 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(service(s).remove(Long.MaxValue).map(_.path).toSet == unknown)
     assert(!unknown.exists(s.exists) && kept.forall(s.exists))
     assert(show(view(s).slices) == live && found(s).isEmpty && service(s).remove(Long.MaxValue).isEmpty)
-    assert(Seq("100", "200", "300").forall(i => data(s)(base("a", i))), "files of commits and savepoints")
+    assert(Seq("100", "200", "300").forall(i => data(s)(base("a", i)) && s.exists(changeFile("a", i))),
+      "files of commits and savepoints")
   }
 
   for (version <- Seq(6, 9)) test(s"version $version: of archived instants the history knows the files") {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +14,13 @@ import pytest
 from fold import COMMON, Batch, Rule, dated, history, together
 from frames import frame, load, refusal, rows_of, save
 from option_names import COW, KEY, MOR, OPERATION, TYPE
+from places import ROOT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sql_steps import Sql
 from stored_rules import RULES
 
-from merganser import MerganserError, Table
+from merganser import MerganserError, Table, TableType
 
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
@@ -28,7 +30,9 @@ SCHEMA = "id string, v string, ts long"
 
 
 def create(spark: SparkSession, path: Path, kind: str, **settings: Any) -> Table:
-    return Table.create(spark, str(path), SCHEMA, record_key="id", ordering_by="ts", type=kind, **settings)
+    return Table.create(
+        spark, str(path), SCHEMA, record_key="id", ordering_by="ts", table_type=TableType(kind), **settings
+    )
 
 
 def upsert(table: Table, *rows: tuple[str, str, int]) -> str:
@@ -110,7 +114,9 @@ def test_only_file_groups_and_partitions_with_changes_are_read(spark: SparkSessi
     path = tmp_path / "t"
     schema = "id int, part string, v string"
     settings = {"hoodie.parquet.small.file.limit": "0", "hoodie.clean.automatic": "false"}
-    table = Table.create(spark, str(path), schema, record_key="id", partition_by="part", type=MOR)
+    table = Table.create(
+        spark, str(path), schema, record_key="id", partition_by="part", table_type=TableType.MERGE_ON_READ
+    )
     every = [(i, f"p{i % 20}", "old") for i in range(100)]
     first = table.insert(frame(spark, every, schema), options=settings).instant
     table.upsert(frame(spark, [(3, "p3", "new"), (5, "p5", "new")], schema), options=settings)
@@ -198,13 +204,20 @@ def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
     def check(last: int, since: int | None, until: int | None) -> None:
         begin = {BEGIN: "000" if since is None else instants[since]}
         end = {} if until is None else {END: instants[until]}
-        rows = load(spark, path, **{QUERY: "incremental"}, **begin, **end, **rule.for_readers).select(*columns)
+        try:
+            rows = load(spark, path, **{QUERY: "incremental"}, **begin, **end, **rule.for_readers).select(*columns)
+        except Exception as failure:
+            if until is None or until == last or "clean" not in str(ran) or "CHANGES_CLEANED" not in str(failure):
+                raise
+            return
         actual = {row["id"]: row.asDict() for row in rows.collect()}
         known = dated(rule, batches[: last + 1], tombstones=kind == MOR, compacted=compacted)
         expected = {key: row for key, (row, batch) in known.items() if since is None or batch > since}
         wrong = {key: (actual.get(key), expected.get(key)) for key in actual.keys() | expected.keys()}
         wrong = {key: pair for key, pair in wrong.items() if pair[0] != pair[1]}
-        assert not wrong, f"({since}, {until}] after {ran}: {len(wrong)} keys; (found, expected) {list(wrong.items())[:3]}"
+        assert not wrong, (
+            f"({since}, {until}] after {ran}: {len(wrong)} keys; (found, expected) {list(wrong.items())[:3]}"
+        )
 
     for i, batch in enumerate(batches):
         write(spark, path, batch, rule, kind)
@@ -221,6 +234,7 @@ def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
             check(i, None, i)
             check(i, i, None)
             check(i, i - 2, i)
+            check(i - 1, 0, i - 1)
 
 
 # --- what cannot be answered -------------------------------------------------------------------------------------
@@ -257,7 +271,7 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
 
     # An end whose files were cleaned; a begin before them is none of that kind.
     assert found(table.changes(None, until=instants[1])) == [("a", "a1"), ("b", "b")]
-    table.clean(options={"hoodie.clean.commits.retained": "1"})
+    table.clean(options={"hoodie.clean.commits.retained": "2"})
     gone = refusal(lambda: table.changes(None, until=instants[1]))
     assert gone.condition == "CHANGES_CLEANED"
     assert "hoodie.clean.commits.retained" in str(gone)
@@ -295,3 +309,13 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others(
     partial = frame(spark, [("c", "y", 8)], SCHEMA)
     table.upsert(partial, options={"spark.merganser.write.missingColumns": "keep"})
     assert rows_of(table.changes(overwritten)) == [("c", "y", 8, "new")]
+
+
+def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:
+    page = (ROOT / "docs" / "incremental.md").read_text()
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(code, "docs/incremental.md", "exec"), names)
+    assert names["changed"].count() == 2
+    conditions = set(re.findall(r"`(CHANGES_\w+)`", page))
+    assert conditions == set(re.findall(r"CHANGES_\w+", (ROOT / "docs" / "errors.md").read_text()))

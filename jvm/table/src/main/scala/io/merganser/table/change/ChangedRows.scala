@@ -41,7 +41,7 @@ object ChangedRows {
           groups ++= written(metadata)
         }
       }
-      window.servicesInProgress.foreach { case (instant, metadata) => moved(instant, metadata) }
+      window.laterServices.foreach { case (instant, metadata) => moved(instant, metadata) }
       moves.sortBy(_._1.requested).foreach { case (service, move) =>
         if (move.from.exists(groups)) {
           if (!window.keepsCommitTimes(service)) throw MerganserException("CHANGES_RESTAMPED",

@@ -99,14 +99,15 @@ final class CommitWindow private (
     case _ => timeline
   }
 
-  /** Whether nothing was committed after a time, and nothing of that time was taken back. */
-  private def isUpToNow(time: String): Boolean = timeline.completed.forall(timeOf(_) <= time) &&
+  /** Whether only services completed after a time, which change no row, and nothing of that time was taken back. */
+  private def isUpToNow(time: String): Boolean =
+    timeline.completed.filter(time < timeOf(_)).sortBy(timeOf).reverseIterator.forall(
+      timeline.metadata(_).operationType.isService) &&
     !timeline.instants.exists(i => time < i.requested && (i.action == Action.Restore || i.action == Action.Rollback))
 
-  /** Services that had begun at the end of the window, and whose files [[view]] has although they completed later. */
-  private[change] def servicesInProgress: Seq[(Instant, CommitMetadata)] =
-    end.filter(_ => hasTimes).toSeq.flatMap(timeline.completedAfter).map(i => i -> timeline.metadata(i))
-      .filter(_._2.operationType.isService)
+  /** Services that completed after the end of the window, and whose files [[view]] has. */
+  private[change] def laterServices: Seq[(Instant, CommitMetadata)] =
+    end.toSeq.flatMap(time => view.completed.filter(time < timeOf(_))).map(i => i -> view.metadata(i))
 
   /** False if rows lost their commit time in a clustering. */
   private[change] def keepsCommitTimes(clustering: Instant): Boolean =

@@ -96,6 +96,10 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(groups(s, at(50)).contains(Set("b", "f")))
     assert(rows(s, at(50)).times.get.commits.contains(Set(30, 97).map(at)), "services change no row")
     assert(groups(s, at(98)).contains(Set.empty[String]))
+    completed(s, 100, 105, Action.ReplaceCommit,
+      metadata(OperationType.Cluster, "g").copy(replacedFileIds = Map("p" -> Seq("f"))))
+    assert(rows(s, at(95), at(98)).view.isReplace(at(100)), "it changed no row")
+    assert(groups(s, at(95), at(98)).contains(Set("f", "g")))
   }
 
   test("rows of a clustering that gave them a new commit time cannot be told apart") {

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import types as T
 
 from merganser.change_results import ApplyResult
@@ -16,7 +15,7 @@ from merganser.changes._preset import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._quarantine import refuse, write_quarantine
 from merganser.changes._source import ABSENT, AFTER, BEFORE, CORRUPT, KEY, KEYS, RAW, Parsed, Target, parsed
 from merganser.changes._spec import Spec
-from merganser.changes._sql import field_of, name, quoted, text
+from merganser.changes._sql import field_of, functions, name, quoted, text
 from merganser.changes._target import ChangeTarget
 from merganser.changes._values import Value
 
@@ -46,6 +45,7 @@ def apply_batch(
     table: Table, target: ChangeTarget, frame: DataFrame, spec: Spec, txn: tuple[str, int] | None
 ) -> ApplyResult:
     """Apply the events of a frame."""
+    F = functions(frame)
     batch = read_batch(frame, target, spec)
     events = batch.events.persist()
     try:
@@ -111,7 +111,7 @@ class _Reading:
         }
 
     def batch(self) -> Batch:
-        target = self._target
+        target, F = self._target, functions(self._read.frame)
         typed = self._read.frame.withColumn(KIND, F.expr(self._kind()))
         row = {column: self._value(column) for column in self._columns}
         row |= {column.name: f"cast({column.sql} AS {column.type})" for column in target.event_columns.values()}
@@ -248,10 +248,10 @@ class _Reading:
 
     def _conditions(self, typed: DataFrame) -> DataFrame:
         """Apply ``apply_as_deletes`` and ``apply_as_truncates`` to the rows of a tool's events."""
-        spec = self._spec
+        spec, F = self._spec, functions(typed)
         for condition, kind in ((spec.apply_as_deletes, DELETE), (spec.apply_as_truncates, TRUNCATE)):
             if condition is not None and not spec.is_rows:
-                holds = column_of(condition) & (F.col(KIND) == UPSERT)
+                holds = _column(condition, typed) & (F.col(KIND) == UPSERT)
                 typed = typed.withColumn(KIND, F.when(holds, F.lit(kind)).otherwise(F.col(KIND)))
         return typed
 
@@ -283,6 +283,7 @@ def _rows(
     moved: bool,
 ) -> DataFrame:
     """The rows that are written: the new ones, and deletes as rows that are marked."""
+    F = functions(events)
     is_delete = F.col(KIND) == DELETE
     data = [F.col(name(column)) for column in columns]
     rows = events.where(F.col(KIND).isin(UPSERT, DELETE)).select(*data, is_delete.alias(_DELETED))
@@ -300,7 +301,8 @@ def _rows(
     return rows
 
 
-def _old_value(events: DataFrame, column: str, old: Mapping[str | None, str], kept: set[str]) -> Column:
+def _old_value(events: DataFrame, column: str, old: Mapping[str | None, str], kept: set[str]) -> Any:
+    F = functions(events)
     if column in old:
         return F.col(f"{OLD}.{name(column)}").alias(column)
     if column in kept:
@@ -310,6 +312,7 @@ def _old_value(events: DataFrame, column: str, old: Mapping[str | None, str], ke
 
 def _truncated(table: Table, target: ChangeTarget, rows: DataFrame, at: Row) -> DataFrame:
     """Leave the rows after a truncate, and delete what is stored as of it: the rule keeps what is newer."""
+    F = functions(rows)
     order = F.struct(*[F.col(name(field)) for field in target.ordering])
     point = {field: F.lit(at[field]).cast(rows.schema[field].dataType) for field in target.ordering}
     later = rows.where(order > F.struct(*[value.alias(field) for field, value in point.items()]))
@@ -329,14 +332,15 @@ def _truncated(table: Table, target: ChangeTarget, rows: DataFrame, at: Row) -> 
 
 def _with_conditions(frame: DataFrame, spec: Spec) -> DataFrame:
     """Rows with the kind of each, from the conditions on them."""
-    deletes = F.lit(False) if spec.apply_as_deletes is None else column_of(spec.apply_as_deletes)
-    truncates = F.lit(False) if spec.apply_as_truncates is None else column_of(spec.apply_as_truncates)
+    F = functions(frame)
+    deletes = F.lit(False) if spec.apply_as_deletes is None else _column(spec.apply_as_deletes, frame)
+    truncates = F.lit(False) if spec.apply_as_truncates is None else _column(spec.apply_as_truncates, frame)
     kind = F.when(truncates, TRUNCATE).when(deletes, DELETE).otherwise(UPSERT)
     return frame.withColumn("__merganser_kind", kind)
 
 
-def column_of(condition: Any) -> Column:
-    return F.expr(condition) if isinstance(condition, str) else condition
+def _column(condition: Any, frame: DataFrame) -> Any:
+    return functions(frame).expr(condition) if isinstance(condition, str) else condition
 
 
 def types_of(frame: DataFrame, types: Mapping[str, str]) -> dict[str, T.DataType]:

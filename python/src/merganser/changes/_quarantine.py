@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from merganser.changes._spec import Spec
+from merganser.changes._sql import functions
 from merganser.errors import EventsRefusedError, TableNotFoundError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def refuse(path: str, rejected: DataFrame, reasons: Mapping[str, int]) -> Events
 
 def write_quarantine(table: Table, rejected: DataFrame, spec: Spec, txn: tuple[str, int] | None) -> None:
     """Write events to the quarantine, which is created if it does not exist. An event is stored once."""
+    F = functions(rejected)
     identity = F.concat_ws("\n", F.lit(table.path), F.col("__kind"), F.col("__key"), F.col("__event"))
     rows = rejected.select(
         F.sha2(identity, 256).alias("event_id"),

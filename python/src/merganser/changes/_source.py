@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from merganser.changes import _values as values
 from merganser.changes._debezium_types import image_fields, value_of
 from merganser.changes._mysql_types import mysql_type
 from merganser.changes._preset import Preset
-from merganser.changes._sql import field_of, name, quoted, text
+from merganser.changes._sql import field_of, functions, name, quoted, text
 from merganser.changes._values import Value
 
 #: Columns of the frames here: the event and its key as text, whether it is null, whether it does not parse, and the
@@ -99,6 +98,7 @@ def _texts(frame: DataFrame) -> DataFrame:
 
 
 def _of_json(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target: Target) -> Parsed:
+    F = functions(frame)
     columns = _json_columns(frame, preset, target)
     image = T.StructType([T.StructField(column, value.wire) for column, value in columns.items()])
     event = _event_schema(preset, image)
@@ -126,6 +126,7 @@ def _of_json(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target: Ta
 
 def _images(read: DataFrame, preset: Preset) -> DataFrame:
     """Add the new and the old row; an event with several rows becomes several."""
+    F = functions(read)
     if preset.rows is not None:
         before = "cast(NULL AS string)" if preset.before is None else f"get(e.{quoted(preset.before)}, _i)"
         exploded = read.selectExpr("*", f"posexplode_outer(e.{quoted(preset.rows)}) AS (_i, {AFTER})").withColumn(
@@ -173,7 +174,7 @@ def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str,
     found = (
         frame.selectExpr(f"{schema} AS s", f"if({schema} IS NULL, {fields}, NULL) AS f")
         .groupBy("s")
-        .agg(F.expr("sort_array(array_distinct(flatten(collect_set(f))))").alias("f"))
+        .agg(functions(frame).expr("sort_array(array_distinct(flatten(collect_set(f))))").alias("f"))
         .collect()
     )
     described = image_fields(sorted(row["s"] for row in found if row["s"] is not None))

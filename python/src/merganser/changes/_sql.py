@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
+
+
+def functions(frame: DataFrame) -> Any:
+    """The functions for the session of a frame: one process may have classic sessions and clients of Spark Connect."""
+    is_client = type(frame).__module__.startswith("pyspark.sql.connect")
+    return importlib.import_module("pyspark.sql.connect.functions" if is_client else "pyspark.sql.functions")
 
 
 def quoted(path: str) -> str:

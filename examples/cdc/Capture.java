@@ -23,9 +23,9 @@ import java.util.Properties;
  * <folder>/<topic>/<file>.json}.
  *
  * <p>A file appears when it is complete, by a rename. Its events count as processed once it is on disk, and the engine
- * stores its offsets afterwards: an engine that is killed between the two repeats these events when it is started again,
- * and loses none. An engine without offsets takes a snapshot of the tables, which has no deletes: while it does, offsets
- * are stored after each batch, and later every {@code offset.flush.interval.ms}.
+ * stores its offsets afterwards: an engine that is killed between the two repeats these events when it is started
+ * again, and loses none. An engine without offsets takes a snapshot of the tables, which has no deletes: while it does,
+ * offsets are stored after each batch, and later every {@code offset.flush.interval.ms}.
  *
  * <p>Arguments: a file with the properties of the engine, and the folder.
  */
@@ -114,7 +114,8 @@ public final class Capture {
     Path hidden = topic.resolve("." + name); // readers ignore names with a dot in front
     ByteBuffer bytes = StandardCharsets.UTF_8.encode(content.toString());
     try (FileChannel file =
-        FileChannel.open(hidden, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+        FileChannel.open(
+            hidden, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
       while (bytes.hasRemaining()) {
         file.write(bytes);
       }

@@ -94,11 +94,12 @@ class Run:
         self._wait("the first batches", lambda: all(file.exists() for file in self._records()))
         self._say("the first batches are applied")
         for number, action in enumerate(actions, start=1):
-            self.workload.limit = share * (number + 1)
-            self._wait("the workload", lambda: self.workload.done >= self.workload.limit - share * 0.7)
+            self.workload.limit = max(self.workload.limit, share * (number + 1))
+            enough = self.workload.done + share * 0.2
+            self._wait_for_workload(enough)
             action()
         self.workload.limit = self.plan.transactions
-        self._wait("the workload", lambda: not self.workload.is_running)
+        self._wait_for_workload(self.plan.transactions)
         self.workload.finish()
         self._wait("the last event", self.capture.folder_of("marks").exists)
         self._say("all events are captured; the application applies the last ones, and compares the tables")
@@ -149,9 +150,16 @@ class Run:
     def _restarted(self, what: str, goes_on: Callable[[], bool]) -> None:
         at = time.time()
         self._say(f"{what} after {self.workload.done:,} transactions, and started again")
-        # So that there is something to see, in case that the writers were done before it was there.
-        self.workload.limit += self.plan.transactions // 20
-        self._wait(f"work after: {what}", lambda: goes_on() or self.workload.done >= self.workload.limit)
+        step, raised = max(4, self.plan.transactions // 100), [at]
+
+        def is_at_work() -> bool:
+            # The workload goes on slowly, so that there is something to do for the part.
+            if self.workload.done >= self.workload.limit and time.time() - raised[0] > 0.3:
+                raised[0] = time.time()
+                self.workload.limit += step
+            return goes_on() or not self.workload.is_running
+
+        self._wait(f"work after: {what}", is_at_work)
         self.restarts.append(cdc_report.Restart(at * 1000, what, time.time() - at))
 
     def _wait(self, what: str, done: Callable[[], bool]) -> None:
@@ -166,6 +174,10 @@ class Run:
                 logs = "\n".join(_end_of(file) for file in (self.capture.log, self._folder / "application.log"))
                 raise Failure(f"Waited {WAIT_S} s for {what}, in vain:\n{logs}")
             time.sleep(0.05)
+
+    def _wait_for_workload(self, transactions: float) -> None:
+        """Wait until so many are done, or all of them."""
+        self._wait("the workload", lambda: self.workload.done >= transactions or not self.workload.is_running)
 
     def _write_settings(self) -> None:
         with self._server.connect() as connection:

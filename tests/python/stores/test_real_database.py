@@ -1,0 +1,201 @@
+"""A PostgreSQL, Debezium's engine and Spark, each ended without notice while the others go on: `./dev cdc`.
+
+With MERGANSER_FULL=1 there is a longer run too, with the server of Maven Central, more restarts of each part and more
+rows: what the short run checks, at more moments. It is on the newest Spark line as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from places import ROOT
+
+import merganser
+
+CDC = ROOT / "examples" / "cdc"
+sys.path.insert(0, str(CDC))
+
+import cdc_report  # noqa: E402
+import comparison  # noqa: E402
+import measure  # noqa: E402
+from comparison import Column  # noqa: E402
+from postgres import Postgres, PostgresError  # noqa: E402
+from workload import KEYS, Workload  # noqa: E402
+
+SEED = os.environ.get("MERGANSER_SEED", "0")
+SHORT = ["--transactions", "300", "--rounds", "1", "--size", "150"]
+LONG = ["--transactions", "20000", "--rounds", "4", "--size", "2000", "--fetched"]
+RUNS = [SHORT, pytest.param(LONG, marks=pytest.mark.e2e)] if os.environ.get("MERGANSER_FULL") else [SHORT]
+
+
+@pytest.mark.parametrize("arguments", RUNS)
+def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_the_server(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    package = str(Path(merganser.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, str(CDC / "cdc.py"), "--out", str(tmp_path / "out"), "--seed", SEED, *arguments],
+        env={**os.environ, "PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        timeout=3600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differences" in done.stdout
+    assert len(re.findall(r"all \d[\d,]* rows are right", done.stdout)) == 4
+    rounds = int(arguments[arguments.index("--rounds") + 1])
+    for what in ("the engine was killed", "the Spark application was killed", "PostgreSQL crashed"):
+        assert done.stdout.count(what) == rounds, done.stdout
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert well_formed(page)
+    for shown in ("equals the database", "repeated after restarts", "Lag: from the commit", "Time of each batch"):
+        assert shown in page
+    events = {table: measure.read_events(topic(tmp_path / "out", table), keys) for table, keys in KEYS.items()}
+    operations = {event.operation for found in events.values() for event in found}
+    assert operations == {"r", "c", "u", "d"}
+    assert any(event.unchanged for event in events["orders"]), "no event left a large value out"
+    assert any(event.outcome == "repeated" for found in events.values() for event in found), "no event came twice"
+
+
+def test_a_server_recovers_what_was_committed_before_it_crashed() -> None:
+    with Postgres() as server:
+        connection = server.connect()
+        connection.query("CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'it''s'), (2, NULL)")
+        connection.query("BEGIN; INSERT INTO t VALUES (3, 'lost')")
+        server.stop(crash=True)
+        with pytest.raises(OSError):
+            connection.query("COMMIT")
+        server.start()
+        with server.connect() as again:
+            assert again.query("SELECT a, b FROM t ORDER BY a") == [("1", "it's"), ("2", None)]
+            assert again.value("SHOW wal_level") == "logical"
+            with pytest.raises(PostgresError, match="division by zero") as refused:
+                again.query("SELECT 1 / 0")
+            assert refused.value.state == "22012"
+            assert again.query("SELECT 1") == [("1",)], "a refused statement does not end the connection"
+    assert not server.folder.exists()
+
+
+def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed() -> None:
+    contents = []
+    for _ in range(2):
+        with Postgres() as server:
+            workload = Workload(server, seed=7, transactions=150, writers=1, size=60)
+            workload.create_tables()
+            workload.start()
+            workload.finish()
+            with server.connect() as connection:
+                columns = {table: comparison.columns_of(connection, table) for table in KEYS}
+                rows = {
+                    table: sorted(comparison.database_rows(connection, table, columns[table]), key=str)
+                    for table in KEYS
+                }
+            contents.append(rows)
+    assert contents[0] == contents[1]
+    assert [column.name for column in columns["orders"]][-2:] == ["channel", "discount"]
+    assert columns["documents"][-1] == Column("reviewed", "timestamp with time zone")
+    kinds = ("of one statement", "of several statements", "rolled back", "rolled back in part", "columns added")
+    assert all(workload.counts[kind] > 0 for kind in kinds), workload.counts
+
+
+COLUMNS = [Column("id", "bigint"), Column("weight", "double precision"), Column("tags", "text[]")]
+
+
+@pytest.mark.parametrize(
+    ("found", "lines"),
+    [
+        ([("1", "0.1", '["a", null]'), ("2", None, "[]")], []),
+        ([("1", "1.0E-1", '["a",null]'), ("2", None, "[]")], []),  # another text of the same values
+        ([("1", "0.1", '["a",null]')], ["('2',): missing"]),
+        ([("1", "0.1", '["a",null]'), ("2", None, "[]"), ("3", None, None)], ["('3',): not in the database"]),
+        ([("1", "0.1", '["a",null]'), ("2", None, "[]"), ("2", None, "[]")], ["('2',): stored twice"]),
+        ([("1", "0.1", '["a",null]'), ("2", None, None)], ["('2',): tags is None, in the database '[]'"]),
+        (
+            [("1", "0.1", '["null"]'), ("2", None, "[]")],
+            ["""('1',): tags is '["null"]', in the database '["a", null]'"""],
+        ),
+    ],
+)
+def test_a_comparison_names_every_row_and_value_that_differs(
+    found: list[tuple[str | None, ...]], lines: list[str]
+) -> None:
+    expected = [("1", "0.1", '["a",null]'), ("2", None, "[]")]
+    both = [[comparison.normal(row, COLUMNS) for row in rows] for rows in (expected, found)]
+    assert comparison.differences(["id"], COLUMNS, *both) == lines
+
+
+def test_an_event_is_late_by_its_lsn_and_repeated_if_it_was_there(tmp_path: Path) -> None:
+    events = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("u", 1, 115), ("d", 1, 130), ("u", 1, 120), ("d", 3, 140)]
+    write_events(tmp_path / "one.json", events)
+    found = measure.read_events(tmp_path, ["id"])
+    outcomes = ["inserted", "inserted", "updated", "late", "deleted", "repeated", "without a row"]
+    assert [event.outcome for event in found] == outcomes
+    assert found[2].unchanged == ("notes",)
+    assert "notes unchanged" in found[2].reason
+    assert measure.most_telling(found)[0].key == (1,)
+
+
+@pytest.mark.parametrize("differences", [[], ["('1',): <missing> & gone"]])
+def test_the_page_says_whether_the_tables_equal_the_database_and_escapes_what_it_shows(
+    tmp_path: Path, differences: list[str]
+) -> None:
+    write_events(tmp_path / "one.json", [("c", 1, 110), ("u", 1, 120), ("u", 1, 120)])
+    events = measure.read_events(tmp_path, ["id"])
+    counts = {"inserted": 1, "duplicates": 2, "commit": {"elapsed_ms": 1500}}
+    batch = measure.Batch(0, 5_000.0, events, 2.0, counts, False)
+    checked = SimpleNamespace(rows=1, columns=2, differences=differences, compaction=None)
+    page = cdc_report.Report(
+        server="16.6",
+        seed=0,
+        seconds=12.0,
+        workload={"of one statement": 3, "statements": 3},
+        restarts=[cdc_report.Restart(4_000.0, "the engine was killed", 1.5)],
+        copies=[cdc_report.Copy("orders", "copy-on-write", [batch, replace(batch, number=1, events=[])], checked)],
+        stories=[cdc_report.Story("orders", events)],
+    )
+    html = cdc_report.render(page)
+    assert well_formed(html)
+    assert ("equals the database" in html) == (not differences)
+    assert "<missing>" not in html
+    assert page.copies[0].outcomes == {"inserted": 1, "updated": 1, "repeated": 1}
+    assert batch.lags == [4.0, 4.0, 4.0]
+
+
+def topic(out: Path, table: str) -> Path:
+    return out / "engine" / "events" / f"shop.public.{table}"
+
+
+def write_events(file: Path, events: list[tuple[str, int, int]]) -> None:
+    lines = []
+    for operation, key, lsn in events:
+        notes = measure.UNAVAILABLE if operation == "u" else "text"
+        row = f'{{"id": {key}, "notes": "{notes}"}}'
+        images = f'"before": {row}, "after": null' if operation == "d" else f'"before": null, "after": {row}'
+        lines.append(f'{{"payload": {{{images}, "op": "{operation}", "source": {{"lsn": {lsn}, "ts_ms": 1000}}}}}}\n')
+    file.write_text("".join(lines))
+
+
+def well_formed(html: str) -> bool:
+    """Whether every element is closed where it should be, and nothing is loaded from elsewhere."""
+    open_: list[str] = []
+    seen: set[str] = set()
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            seen.add(tag)
+            if tag != "meta":
+                open_.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert open_.pop() == tag, f"</{tag}> closes something else"
+
+    Reader().feed(html)
+    return not open_ and not seen & {"script", "link", "img", "iframe"}

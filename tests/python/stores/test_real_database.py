@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 from places import ROOT
+from pyspark.sql import SparkSession
 
 import merganser
 
@@ -82,6 +83,39 @@ def test_a_server_recovers_what_was_committed_before_it_crashed() -> None:
             assert refused.value.state == "22012"
             assert again.query("SELECT 1") == [("1",)], "a refused statement does not end the connection"
     assert not server.folder.exists()
+
+
+def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSession, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "real-database.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    events = tmp_path / "events"
+    events.mkdir()
+    rows = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("d", 2, 130)]
+    write_events(events / "one.json", [row for row in rows if row[0] != "u"])
+    names: dict[str, object] = {"merganser": merganser, "spark": spark, "path": str(tmp_path / "orders")}
+    names |= {"folder_of_events": str(events), "folder_of_checkpoint": str(tmp_path / "checkpoint")}
+    exec(compile(code, "real-database.md", "exec"), names)
+    table, query = names["table"], names["query"]
+    assert isinstance(table, merganser.Table)
+    try:
+        query.processAllAvailable()
+        write_events(events / "two.json", [("u", 1, 120)])
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert [tuple(row) for row in table.df().select("id", "notes", "_event_lsn").collect()] == [(1, "text", 120)]
+
+    (statements,) = re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with Postgres() as server, server.connect() as connection, server.connect() as writer:
+        connection.query("CREATE TABLE orders (id int); CREATE TABLE documents (id int)")
+        lines = [line.split("--")[0].strip() for line in statements.splitlines()]
+        *block, commit = filter(None, lines)
+        connection.query(" ".join(block))
+        writer.query("SET lock_timeout = '50ms'")
+        with pytest.raises(PostgresError, match="lock timeout"):
+            writer.query("INSERT INTO orders VALUES (1)")
+        connection.query(commit)
+        writer.query("INSERT INTO orders VALUES (1)")
 
 
 def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed() -> None:

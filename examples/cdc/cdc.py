@@ -94,8 +94,8 @@ class Run:
         self._wait("the first batches", lambda: all(file.exists() for file in self._records()))
         self._say("the first batches are applied")
         for number, action in enumerate(actions, start=1):
-            self.workload.limit = max(self.workload.limit, share * (number + 1))
-            enough = self.workload.done + share * 0.2
+            enough = self.workload.done + share // 4  # a restart may have let the workload go beyond its share
+            self.workload.limit = max(self.workload.limit, share * (number + 1), enough)
             self._wait_for_workload(enough)
             action()
         self.workload.limit = self.plan.transactions
@@ -175,7 +175,7 @@ class Run:
                 raise Failure(f"Waited {WAIT_S} s for {what}, in vain:\n{logs}")
             time.sleep(0.05)
 
-    def _wait_for_workload(self, transactions: float) -> None:
+    def _wait_for_workload(self, transactions: int) -> None:
         """Wait until so many are done, or all of them."""
         self._wait("the workload", lambda: self.workload.done >= transactions or not self.workload.is_running)
 
@@ -295,4 +295,5 @@ def _end_of(file: Path) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the parts are ended, as by Ctrl-C
     sys.exit(main())

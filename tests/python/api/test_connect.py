@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from change_events import order, postgres
+from feeds import Feed, finish, options_of, stream, writer
 from pasted import LINE, blocks, paste
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -97,6 +98,19 @@ def test_data_frames_are_written_and_read_by_path_and_by_name(
     spark.createDataFrame([(4, 1, "e")], frame.schema).write.mode("append").insertInto(table)
     assert all_rows(spark, table) == [(1, 5, "a"), (2, 5, "b"), (3, 1, "d"), (4, 1, "e")]
     assert spark.table(table).filter("id > 2").count() == 2
+
+
+def test_streams_write_into_tables_and_read_from_them(spark: SparkSession, table: str, tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "feed")
+    feed.add((1, 6, "c"), (2, 4, "late"))
+    feed.add((3, 1, "d"))
+    written = writer(stream(spark, feed.folder), tmp_path / "c1", {})
+    finish(written.toTable(table))
+    assert all_rows(spark, table) == [(1, 6, "c"), (2, 5, "b"), (3, 1, "d")]
+    copied = writer(spark.readStream.table(table), tmp_path / "c2", options_of("COPY_ON_WRITE"))
+    finish(copied.start(str(tmp_path / "copy")))
+    found = spark.read.format("merganser").load(str(tmp_path / "copy")).select("id", "ts", "v")
+    assert sorted(map(tuple, found.collect())) == all_rows(spark, table)
 
 
 def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) -> None:

@@ -45,9 +45,13 @@ CLUSTERED = "ClusteringServiceSuite.scala::"
 RUNS = "ClusteringRunsSuite.scala::"
 PLANNED = "ClusteringPlannerSuite.scala::"
 STREAMS = "test_stream_sink.py::"
+FOLLOWED = "test_stream_source.py::"
 
 #: Where a changed value of each option is seen.
 SEEN = {
+    "hoodie.datasource.streaming.startOffset": FOLLOWED + "test_a_stream_begins_with_the_next_commit",
+    "maxFilesPerTrigger": FOLLOWED + "test_a_micro_batch_takes_commits",
+    "maxBytesPerTrigger": FOLLOWED + "test_a_micro_batch_takes_commits",
     "hoodie.datasource.write.streaming.retry.count": STREAMS + "test_a_write_that_may_pass_is_tried_again",
     "hoodie.datasource.write.streaming.retry.interval.ms": STREAMS + "test_a_write_that_may_pass_is_tried_again",
     "hoodie.datasource.write.streaming.checkpoint.identifier": STREAMS + "test_micro_batches_merge_under_the_tables",

@@ -50,6 +50,12 @@ def stream(spark: SparkSession, folder: Path | str) -> DataFrame:
     return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").json(str(folder))
 
 
+def commits_of(spark: SparkSession, table: Path | str) -> DataFrame:
+    """The commits of a table from its first one on, each a micro-batch."""
+    options = {"maxFilesPerTrigger": "1", "hoodie.datasource.streaming.startOffset": "2000-01-01"}
+    return spark.readStream.format("merganser").options(**options).load(str(table))
+
+
 def writer(frame: DataFrame, checkpoint: Path | str, options: dict[str, str], mode: str = "append") -> DataStreamWriter:
     writing = frame.writeStream.format("merganser").options(**options).outputMode(mode)
     return writing.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from feeds import finish, options_of, stream, writer
+from feeds import commits_of, finish, options_of, stream, writer
 from pyspark.sql import SparkSession
 
 
@@ -17,6 +17,11 @@ def fill(spark: SparkSession, kind: str, feed: str, path: str, checkpoint: str) 
     """From the files of a folder into a table."""
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
     finish(writer(stream(spark, feed), checkpoint, options_of(kind, **inline)).start(path))
+
+
+def copy(spark: SparkSession, kind: str, source: str, path: str, checkpoint: str) -> None:
+    """From one table into another, a commit in each micro-batch."""
+    finish(writer(commits_of(spark, source), checkpoint, options_of(kind)).start(path))
 
 
 def main(folder: str) -> None:

@@ -2,30 +2,34 @@
 
 As for writers, the process is stopped every millisecond; if the names in the folders of its table and its checkpoint
 have changed, both are copied, and it continues: a copy is what a kill at that moment leaves behind. In the end the
-process is really killed, between a commit and its checkpoint. With MERGANSER_FULL=1 all copies are continued.
+process is really killed, between a commit and its checkpoint. With MERGANSER_FULL=1 all copies are continued, and of
+both types of tables: each restart takes a second.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from feeds import Feed, finish, options_of, stream, timeline, writer
+from feeds import SCHEMA, Feed, commits_of, finish, options_of, stream, timeline, writer
 from frames import load, rows_of
 from option_names import COW, MOR
 from pyspark.sql import SparkSession
-from stopped import Stopped, copied, names_in
+from stopped import Stopped, copied
 
 FULL = os.environ.get("MERGANSER_FULL") == "1"
 KINDS = [COW, MOR] if FULL else [COW]
 
 #: Between two looks at a running process.
 SLICE_S = 0.001
+
+
+BETWEEN = "between two micro-batches"
+COMMITTED = "committed, and the checkpoint does not know it"
 
 
 class Left(NamedTuple):
@@ -46,9 +50,9 @@ def step_of(folder: Path) -> str:
     pending = list((table / ".hoodie" / "timeline").glob("*.inflight"))
     planned, done = numbers
     if planned == done:
-        return "between two micro-batches"
+        return BETWEEN
     if commits == planned + 1:
-        return "committed, and the checkpoint does not know it"
+        return COMMITTED
     return "writing" if pending else "planned"
 
 
@@ -62,60 +66,68 @@ def feed(tmp_path_factory: pytest.TempPathFactory) -> Feed:
 
 
 @pytest.fixture(scope="module")
-def left_behind(feed: Feed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Left]]:
-    """Tables and checkpoints as stopped and killed streams left them."""
-    folder = tmp_path_factory.mktemp("streams")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
+    started = Stopped(tmp_path_factory.mktemp("process") / "process", "stream_process.py")
+    yield started
+    started.kill()
+
+
+def left_behind(process: Stopped, folder: Path, *request: str) -> list[Left]:
+    """Tables and checkpoints as a stopped stream leaves them, some of each step by default."""
     found: list[Left] = []
-    process = Stopped(folder / "process", "stream_process.py")
-    try:
-        for kind in KINDS:
-            running = folder / kind / "running"
-            running.mkdir(parents=True)
-            paths = (feed.folder, running / "t", running / "checkpoint")
-            copies = copied(process, running, ("fill", kind, *map(str, paths)), SLICE_S)
-            found += [Left(kind, step_of(copy), copy) for copy in copies]
-        running = folder / "killed"
-        running.mkdir()
-        process.ask("fill", COW, str(feed.folder), str(running / "t"), str(running / "checkpoint"))
-        end = time.monotonic() + 120
-        while not ((running / "t" / ".hoodie").exists() and len(timeline(running / "t")) == 2):
-            assert time.monotonic() < end
-        process.kill()
-        found.append(Left(COW, "killed", running))
-    finally:
-        process.kill()
-    yield found
-    shutil.rmtree(folder, ignore_errors=True)
+    for kind in KINDS:
+        running = folder / kind / "running"
+        running.mkdir(parents=True)
+        words = (request[0], kind, *request[1:], str(running / "t"), str(running / "checkpoint"))
+        found += [Left(kind, step_of(copy), copy) for copy in copied(process, running, words, SLICE_S)]
+    steps = {left.step for left in found}
+    assert {"planned", "writing", COMMITTED} <= steps
+    if FULL:
+        return found
+    each = [[left for left in found if left.step == step] for step in sorted(steps - {BETWEEN})]
+    return [lefts[len(lefts) // 2] for lefts in each]
 
 
 def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
-    spark: SparkSession, feed: Feed, left_behind: list[Left]
+    spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
-    steps = {left.step for left in left_behind}
-    assert {"planned", "writing", "committed, and the checkpoint does not know it", "killed"} <= steps
-    for left in some_of_each_step(left_behind):
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    for left in left_behind(process, tmp_path, "fill", str(feed.folder)):
         path = left.folder / "t"
-        inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
-        # An insert stores a row that comes twice two times, an upsert would hide it.
-        finish(
-            writer(stream(spark, feed.folder), left.folder / "checkpoint", options_of(left.kind, **inline)).start(
-                str(path)
-            )
-        )
+        writing = writer(stream(spark, feed.folder), left.folder / "checkpoint", options_of(left.kind, **inline))
+        finish(writing.start(str(path)))
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
-        writes = [name for name in timeline(path) if left.kind == COW or name.endswith("deltacommit")]
-        assert len(writes) == len(feed.batches), left
+        assert writes_of(path, left.kind) == len(feed.batches), left
 
 
-def some_of_each_step(left_behind: list[Left]) -> list[Left]:
-    """All, or by default the middle one of each step."""
-    if FULL:
-        return left_behind
-    steps = sorted({left.step for left in left_behind})
-    each = [[left for left in left_behind if left.step == step] for step in steps]
-    return [found[len(found) // 2] for found in each]
+def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
+    spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    for batch in feed.batches:
+        rows = spark.createDataFrame(batch, SCHEMA)
+        rows.write.format("merganser").options(**options_of(MOR)).mode("append").save(str(source))
+    for left in left_behind(process, tmp_path, "copy", str(source)):
+        path = left.folder / "t"
+        finish(writer(commits_of(spark, source), left.folder / "checkpoint", options_of(left.kind)).start(str(path)))
+        assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
+        numbers = [int(file.name) for file in (left.folder / "checkpoint" / "commits").glob("[0-9]*")]
+        assert writes_of(path, left.kind) == max(numbers) + 1, left
 
 
-def test_names_of_files_that_vanish_meanwhile_are_no_error(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    assert names_in(tmp_path) == frozenset({str(tmp_path / "a")})
+def test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice(
+    spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
+) -> None:
+    path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"
+    process.ask("fill", COW, str(feed.folder), str(path), str(checkpoint))
+    end = time.monotonic() + 120
+    while not ((path / ".hoodie").exists() and len(timeline(path)) == 2):
+        assert time.monotonic() < end
+    process.kill()
+    finish(writer(stream(spark, feed.folder), checkpoint, options_of(COW)).start(str(path)))
+    assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded()
+    assert writes_of(path, COW) == len(feed.batches)
+
+
+def writes_of(path: Path, kind: str) -> int:
+    return len([name for name in timeline(path) if kind == COW or name.endswith("deltacommit")])

@@ -10,8 +10,8 @@ import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.execution.streaming.Sink
-import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister, StreamSinkProvider}
+import org.apache.spark.sql.execution.streaming.{Sink, Source}
+import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister, StreamSinkProvider, StreamSourceProvider}
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -21,7 +21,8 @@ import java.util
 import scala.collection.JavaConverters._
 
 /** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame, those of streams too. */
-class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter with StreamSinkProvider {
+class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter with StreamSinkProvider
+    with StreamSourceProvider {
 
   /** The table of the last [[inferSchema]], for the [[getTable]] after it: a read opens its table once. */
   private var inferred: Option[(CaseInsensitiveStringMap, MerganserTable)] = None
@@ -77,6 +78,23 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     val (path, options) = written(parameters)
     StreamSink.start(context.sparkSession, path, PartitionBy.asOptions(options, partitionColumns), outputMode)
   }
+
+  /** Spark asks for it when it resolves a stream of a table by its name, and then reads the table itself. */
+  override def sourceSchema(
+      context: SQLContext,
+      schema: Option[StructType],
+      provider: String,
+      parameters: Map[String, String]
+  ): (String, StructType) = (shortName(), schema.getOrElse(new StructType))
+
+  /** @throws MerganserException STREAM_READ_DISABLED: Spark was configured not to use its newer interface */
+  override def createSource(
+      context: SQLContext,
+      checkpoint: String,
+      schema: Option[StructType],
+      provider: String,
+      parameters: Map[String, String]
+  ): Source = throw MerganserException("STREAM_READ_DISABLED", "path" -> written(parameters)._1)
 
   /** The path of a write and its options. Spark passes names in lower case; they are as the user wrote them. */
   private def written(parameters: Map[String, String]): (String, Map[String, String]) = {

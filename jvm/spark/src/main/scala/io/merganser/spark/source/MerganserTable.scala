@@ -4,10 +4,11 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.stream.{StreamOrBatchScanBuilder, StreamScan}
 import io.merganser.spark.write.Replaced
 import io.merganser.table.change.ChangedRows
 import io.merganser.table.options.Options
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{ChangesConfig, ReadConfig, ShownSettings}
 import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
@@ -106,7 +107,8 @@ final class MerganserTable(
   }.asJava
 
   override def capabilities(): util.Set[TableCapability] =
-    util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+    util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ, TableCapability.V1_BATCH_WRITE,
+      TableCapability.TRUNCATE)
 
   /** By this entry `toTable` writes a stream to the table's path. */
   override def v1Table: CatalogTable = catalogTable.getOrElse(CatalogBridge.ofPath(path, schema()))
@@ -132,8 +134,15 @@ final class MerganserTable(
     // A statement changes rows as they are now, even where queries of the session are read optimized.
     val read = if (scanCounts.isDefined || isPinned) config.ofStatement else config
     val from = read.changes.map(asOfEnd).orElse(read.asOf.map(newest.asOf)).getOrElse(opened)
-    new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows))
+    val batch = new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows))
+    if (scanCounts.isDefined || isPinned) batch
+    else new StreamOrBatchScanBuilder(batch,
+      () => StreamScan(session, newest, columnsOf(newest), options ++ query.asCaseSensitiveMap.asScala, read, batch))
   }
+
+  /** Its columns in the order of its catalog, with the types that it stores. */
+  private def columnsOf(table: OpenTable): StructType =
+    StructType(schema().flatMap(field => FrameCheck.find(table.schema, field.name)))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)

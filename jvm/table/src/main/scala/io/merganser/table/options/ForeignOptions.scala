@@ -124,7 +124,7 @@ object ForeignOptions {
     "hoodie.cleaner.delete.bootstrap.base.file", "hoodie.cleaner.parallelism", "hoodie.combine.before.delete",
     "hoodie.copyonwrite.insert.auto.split",
     "hoodie.copyonwrite.insert.split.size", "hoodie.datasource.partition_extractor_class",
-    "hoodie.datasource.streaming.startOffset", "hoodie.datasource.write.row.writer.enable",
+    "hoodie.datasource.write.row.writer.enable",
     "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection",
     "hoodie.fail.on.timeline.archiving",
     "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism", "hoodie.finalize.write.parallelism",

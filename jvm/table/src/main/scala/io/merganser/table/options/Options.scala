@@ -465,7 +465,7 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
   ) ++ ofStreams ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
     QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant, AllowedClasses
-  )
+  ) ++ ofStreamedReads
 
   private[table] val byName: Map[String, OptionEntry] =
     all.flatMap(entry => entry.names.map(_.toLowerCase(java.util.Locale.ROOT) -> entry)).toMap

@@ -2,7 +2,7 @@ package io.merganser.table.options
 
 import io.merganser.table.options.OptionKind._
 
-/** Options of Structured Streaming queries that write to a table. */
+/** Options of Structured Streaming queries. */
 private[options] trait StreamOptions extends OptionDefinitions {
 
   val StreamAttempts: OptionEntry = write("hoodie.datasource.write.streaming.retry.count", Integer(0), Some("3"),
@@ -19,6 +19,19 @@ private[options] trait StreamOptions extends OptionDefinitions {
     Some("false"),
     "Streams into merge-on-read tables: `false` compacts in the background of the session when a compaction is due, " +
       "unless other options of compaction are set; `true` leaves it to others.")
+
+  val StreamStart: OptionEntry = read("hoodie.datasource.streaming.startOffset", AnyString, Some("earliest"),
+    "Streams from a table: where a new query begins; later its checkpoint decides. `earliest`: with all rows of the " +
+      "table. `latest`: with the next commit. A time in one of the forms of `as.of.instant`: with commits that " +
+      "completed later; the instant of a commit means that commit.")
+  val StreamMaxFiles: OptionEntry = read("maxFilesPerTrigger", Integer(1), None,
+    "Streams from a table: a micro-batch takes commits until their files are more than this, but at least one commit; " +
+      "of the first snapshot, file groups likewise. Not with `Trigger.Once`.")
+  val StreamMaxBytes: OptionEntry = read("maxBytesPerTrigger", Integer(1), None,
+    "Streams from a table: the same for the size of the files, in bytes. With both, the first that is reached counts.")
+
+  /** All options of streams that read. */
+  val ofStreamedReads: Seq[OptionEntry] = Seq(StreamStart, StreamMaxFiles, StreamMaxBytes)
 
   /** All options of streams that write. */
   val ofStreams: Seq[OptionEntry] = Seq(StreamAttempts, StreamPause, StreamIdentifier, StreamWithoutCompaction)

@@ -1,0 +1,59 @@
+package io.merganser.spark.stream
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.CRC32
+
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.change.CommitWindow
+import io.merganser.table.slice.FileSlice
+import io.merganser.table.timeline.{Action, Timeline, WriteStat}
+
+/**
+ * A write that changed rows.
+ *
+ * @param completed its completion time
+ * @param bytes     size of its files, in bytes
+ */
+private[stream] final case class StreamedWrite(completed: String, files: Int, bytes: Long)
+
+/** The slices of a snapshot in the order of their partition and file group, which does not change. */
+private[stream] final case class SnapshotGroups(view: Timeline, slices: Seq[FileSlice]) {
+
+  def checksum: String = {
+    val crc = new CRC32
+    slices.foreach(s => crc.update(s"${s.partitionPath}/${s.fileId}\n".getBytes(UTF_8)))
+    crc.getValue.toHexString
+  }
+}
+
+/** A table as the planning of one micro-batch sees it. */
+private[stream] final class TableNow(val table: OpenTable) {
+
+  /** Completion time of the newest write; None if there is none. */
+  def newest: Option[String] = table.timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested))
+
+  def isClustering: Boolean =
+    table.timeline.pending.exists(i => i.action == Action.Clustering || i.action == Action.ReplaceCommit)
+
+  def window(begin: String, end: Option[String]): CommitWindow = table.window(begin, end)
+
+  /** The writes between two times that changed rows, in the order of their completion. Services are none. */
+  def writes(begin: String, end: String): Seq[StreamedWrite] =
+    window(begin, Some(end)).metadata.filter { case (_, m) => !m.operationType.isService && m.allStats.nonEmpty }.map {
+      case (i, m) => StreamedWrite(i.completed.getOrElse(i.requested), m.allStats.size, m.allStats.map(bytesOf).sum)
+    }.toSeq.sortBy(_.completed)
+
+  /** A log file may have been appended to. */
+  private def bytesOf(stat: WriteStat): Long = if (stat.isLogFile) stat.totalWriteBytes else stat.fileSizeInBytes
+
+  private var listed: Option[(String, SnapshotGroups)] = None
+
+  def groupsAsOf(time: String): SnapshotGroups =
+    listed.collect { case (`time`, found) => found }.getOrElse {
+      val view   = window(CommitWindow.Earliest, Some(time)).view
+      val slices = table.as(view).view.slices.sortBy(s => (s.partitionPath, s.fileId))
+      val found  = SnapshotGroups(view, slices)
+      listed = Some(time -> found)
+      found
+    }
+}

@@ -1,0 +1,164 @@
+package io.merganser.spark.stream
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.settings.StreamReadConfig
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Reads a table as a stream: a snapshot of it, then what later commits changed.
+ *
+ * Offsets are completion times of commits, so that a window between two of them is the same whenever it is read. A
+ * snapshot may be read in several micro-batches, some file groups in each; commits are not divided.
+ *
+ * @param schema     of the table when the query started
+ * @param checkpoint folder of this source in the query's checkpoint
+ */
+private[stream] final class TableStream(
+    session: SparkSession,
+    opened: OpenTable,
+    config: StreamReadConfig,
+    content: StreamedContent,
+    schema: StructType,
+    checkpoint: String
+) extends MicroBatchStream with SupportsTriggerAvailableNow {
+
+  @volatile private var table = opened
+
+  /** The newest commit for a query that ends when it has read what was there at its start. */
+  private var last: Option[Option[String]] = None
+
+  // --- positions
+
+  /** Where the stream begins is decided once: the first micro-batch may be planned again after a failure. */
+  override def initialOffset(): Offset = {
+    val storage = OpenTable.storage(session, checkpoint)
+    if (!storage.exists(TableStream.Start)) storage.createNew(TableStream.Start, begin.json().getBytes(UTF_8))
+    deserializeOffset(storage.readText(TableStream.Start))
+  }
+
+  private def begin: StreamPosition =
+    if (config.isEarliest) StreamPosition.Begin
+    else if (config.isLatest) StreamPosition(current().newest)
+    else StreamPosition(current().window(config.start, None).begin)
+
+  override def deserializeOffset(json: String): Offset = StreamPosition.parse(json).getOrElse(
+    throw MerganserException("STREAM_OFFSET_UNKNOWN", "table" -> opened.config.name, "offset" -> json))
+
+  override def getDefaultReadLimit: ReadLimit =
+    config.maxFiles.fold(if (config.isLimited) ReadLimit.maxFiles(Int.MaxValue) else ReadLimit.allAvailable())(n =>
+      ReadLimit.maxFiles(math.min(n, Int.MaxValue.toLong).toInt))
+
+  override def prepareForTriggerAvailableNow(): Unit = last = Some(current().newest)
+
+  override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is")
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    val now       = current()
+    val target    = last.getOrElse(now.newest)
+    val isLimited = config.isLimited && !limit.isInstanceOf[ReadAllAvailable]
+    position(start) match {
+      case StreamPosition(None, _) => target.fold(position(start))(snapshot(now, _, 0, isLimited))
+      case StreamPosition(Some(time), Some(part)) =>
+        if (isLimited) snapshot(now, time, checked(now, time, part).next, isLimited)
+        else StreamPosition(later(now, time, target, isLimited).orElse(Some(time)))
+      case StreamPosition(Some(time), None) => StreamPosition(later(now, time, target, isLimited).orElse(Some(time)))
+    }
+  }
+
+  /** The position after the next file groups of a snapshot. */
+  private def snapshot(now: TableNow, time: String, from: Int, isLimited: Boolean): StreamPosition =
+    // What a clustering replaces meanwhile would be in other groups: such a snapshot is read at once.
+    if (!isLimited || from == 0 && now.isClustering) StreamPosition(Some(time))
+    else {
+      val groups = now.groupsAsOf(time)
+      val next   = from + admitted(groups.slices.drop(from).map(s => (s.logs.size + s.base.size, s.sizeBytes)))
+      StreamPosition(Some(time),
+        if (next >= groups.slices.size) None
+        else Some(SnapshotPart(next, groups.slices.size, groups.checksum)))
+    }
+
+  /** The completion time of the last commit that the next micro-batch takes; None if there is none with rows. */
+  private def later(now: TableNow, time: String, target: Option[String], isLimited: Boolean): Option[String] =
+    target.filter(time < _).flatMap { until =>
+      val writes = now.writes(time, until)
+      if (isLimited) writes.take(admitted(writes.map(w => (w.files, w.bytes)))).lastOption.map(_.completed)
+      else writes.lastOption.map(_.completed)
+    }
+
+  /** How many of the next pieces, of some files and bytes each, one micro-batch takes; at least one. */
+  private def admitted(pieces: Seq[(Int, Long)]): Int = {
+    val sums = pieces.scanLeft((0L, 0L)) { case ((files, bytes), (f, b)) => (files + f, bytes + b) }.tail
+    val fits = sums.takeWhile { case (files, bytes) =>
+      config.maxFiles.forall(files <= _) && config.maxBytes.forall(bytes <= _)
+    }.size
+    math.max(fits, math.min(1, pieces.size))
+  }
+
+  // --- rows
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val (from, to) = (position(start), position(end))
+    val now        = current()
+    val rows = (from, to) match {
+      case _ if from == to => Nil
+      case (StreamPosition(begin, part), StreamPosition(Some(time), None)) =>
+        val rest = for (p <- part; t <- begin) yield groups(now, t, p.next, p.of)
+        rest.getOrElse(Nil) ++ (if (begin.contains(time)) Nil else content.ofWindow(now.table, begin, time))
+      case (StreamPosition(begin, part), StreamPosition(Some(time), Some(upTo))) if begin.forall(_ == time) =>
+        checked(now, time, upTo)
+        groups(now, time, part.fold(0)(_.next), upTo.next)
+      case _ => throw new IllegalStateException(s"no micro-batch is from ${start.json} to ${end.json}")
+    }
+    rows.toArray
+  }
+
+  private def groups(now: TableNow, time: String, from: Int, until: Int): Seq[InputPartition] = {
+    val found = now.groupsAsOf(time)
+    content.ofSnapshot(now.table, found.view, found.slices.slice(from, until).map(_.group).toSet)
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = StreamReaderFactory
+
+  override def commit(end: Offset): Unit = ()
+
+  override def stop(): Unit = ()
+
+  // --- the table
+
+  /** @throws MerganserException STREAM_SCHEMA_CHANGED */
+  private def current(): TableNow = synchronized {
+    table = table.refreshed()
+    if (table.schema != opened.schema && opened.schema.nonEmpty)
+      throw MerganserException("STREAM_SCHEMA_CHANGED", "table" -> opened.config.name,
+        "old" -> opened.schema.simpleString, "new" -> table.schema.simpleString)
+    new TableNow(table)
+  }
+
+  /** @throws MerganserException STREAM_SNAPSHOT_MOVED */
+  private def checked(now: TableNow, time: String, part: SnapshotPart): SnapshotPart = {
+    val groups = now.groupsAsOf(time)
+    if (groups.checksum != part.groups)
+      throw MerganserException("STREAM_SNAPSHOT_MOVED", "table" -> opened.config.name, "time" -> time,
+        "old" -> part.of.toString, "new" -> groups.slices.size.toString)
+    part
+  }
+
+  private def position(offset: Offset): StreamPosition = offset match {
+    case known: StreamPosition => known
+    case other                 => deserializeOffset(other.json()).asInstanceOf[StreamPosition]
+  }
+
+  override def toString: String = s"Merganser[${opened.storage}, ${schema.simpleString}]"
+}
+
+private object TableStream {
+
+  /** File in the source's folder of the checkpoint. */
+  val Start = "start.json"
+}

@@ -48,6 +48,9 @@ PROGRAM = """
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "1",
+        # The generation of code takes longer than these statements, which are told apart before.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     LAKE = "io.merganser.spark.MerganserLakeCatalog"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -62,7 +63,33 @@ def assert_rows(read: Rows, wanted: dict[str, Any], kind: str = "") -> None:
     assert read.select(wanted["meta_columns"]) == sort_rows(wanted.get(f"meta_rows{kind}", wanted["meta_rows"]))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in BEYOND_HUDIS_FRAMES])
+#: Hudi's release and these tables stay as they are, and so does what it reads: some of each type, version and form of
+#: the files in the default run, all tables with MERGANSER_FULL=1.
+READ_BY_HUDI = [
+    "cow_archived_v6",
+    "cow_dropped_columns",
+    "cow_key_texts",
+    "cow_keyless",
+    "cow_plain",
+    "cow_slashed_dates",
+    "cow_timestamp_partition",
+    "cow_virtual_keys",
+    "mor_archived",
+    "mor_bucket",
+    "mor_consistent_buckets",
+    "mor_log_delete",
+    "mor_nested_types",
+    "mor_parquet_log",
+    "mor_partial_merge",
+    "mor_pending_compaction",
+    "mor_v6",
+    "mor_v8",
+]
+if os.environ.get("MERGANSER_FULL"):
+    READ_BY_HUDI = [name for name in NAMES if name not in BEYOND_HUDIS_FRAMES]
+
+
+@pytest.mark.parametrize("name", READ_BY_HUDI)
 def test_hudi_reads_a_golden_table_as_recorded(hudi: HudiEngine, name: str) -> None:
     wanted = expected(name)
     assert_rows(hudi.read(GOLDEN / name / "table"), wanted)

@@ -86,7 +86,7 @@ FULL = bool(os.environ.get("MERGANSER_FULL"))
 @pytest.mark.parametrize("kind", list(upsert_curve.KINDS) if FULL else ["copy-on-write"])
 def test_a_small_table_stays_small_however_often_it_is_upserted(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """With defaults; benchmarks/upsert_curve.py draws it."""
-    points = upsert_curve.measure(spark, tmp_path / "t", kind, 1000 if FULL else 120, 10, reads=1)
+    points = upsert_curve.measure(spark, tmp_path / "t", kind, 1000 if FULL else 90, 10, reads=1)
 
     settled = [point for point in points if point.upserts >= 50]
     # Slices that cleans retain for ten commits and the newest one, and files of 30 writes with a clean after each. A

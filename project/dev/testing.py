@@ -62,11 +62,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
     By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and the end-to-end
-    tests on the newest line, there with one type of table each and a quarter or a half
-    of the variants of tests that have many.
-    --spark runs all of it on one line only, --full the long versions of random tests and large tables, and on the
-    newest line all types and variants. Random tests draw the same cases in each run; --seed N draws others, such as
-    those of the day with --seed $(date +%Y%m%d).
+    tests on the newest line, there with one type of table each and a quarter or a half of the variants of tests that
+    have many. --spark runs all of it on one line only, --full the long versions of random tests, all points of
+    faults, large tables and all variants, on the newest line all types as well. Random tests draw the same cases in
+    each run; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """

@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shutil
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,8 @@ SESSION = {
     "spark.sql.session.timeZone": "UTC",
     "spark.scheduler.mode": "FAIR",
 }
+#: How a read fails that began before a restore.
+TAKEN_BACK = ("READ_TAKEN_BACK", "SLICE_FILE_MISSING")
 #: Options with this prefix are stored in the commit.
 PREFIX = "soak."
 PREFIX_OPTION = "hoodie.datasource.write.commitmeta.key.prefix"
@@ -94,11 +99,24 @@ class Worker(threading.Thread):
     def run(self) -> None:
         try:
             while not self.clock.is_over:
-                self.step(self.clock.table)
+                self.turn(self.clock.table)
         except BaseException:
             self.failure = traceback.format_exc()
         finally:
             self._log.close()
+
+    def turn(self, table: SoakTable) -> None:
+        """A step, unless a restore waits for the writers of the table, or runs."""
+        busy = self.root / f"busy-{table.name}-{self.name}"
+        busy.touch()  # first, so that a restore sees it, or this step sees the restore
+        try:
+            is_paused = (self.root / f"pause-{table.name}").exists()
+            if not is_paused:
+                self.step(table)
+        finally:
+            busy.unlink()
+        if is_paused:
+            time.sleep(0.02)
 
     def step(self, table: SoakTable) -> None:
         raise NotImplementedError
@@ -236,13 +254,15 @@ class Servant(Worker):
             entry.update(self.serve(entry["kind"], self.table(table), table.settings), outcome="done")
         except MerganserError as error:
             entry.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
+        except FileExistsError:
+            entry.update(outcome="refused", condition="PAUSED", message="the other process restores the table")
         except Exception as error:
             entry.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
         self.note(**entry, ended=time.time())
         time.sleep(self.rng.random())
 
     def kind(self, table: SoakTable) -> str:
-        kinds = {"clean": 1, "savepoint": 1}
+        kinds = {"clean": 1, "savepoint": 1, "archiving": 1, "restore": 1}
         if table.kind == "MERGE_ON_READ":
             kinds |= {"compaction": 6, "log compaction": 2}
         if "BUCKET" not in table.options.values():
@@ -258,6 +278,10 @@ class Servant(Worker):
             else:
                 table.create_savepoint(options=settings)
             return {}
+        if kind == "archiving":
+            return {"instants": table.archive(min_commits=4, max_commits=6, options=settings).instants}
+        if kind == "restore":
+            return self.restore(table, settings)
         if kind == "clustering":
             clustered = table.cluster(order_by="v", options=settings)
             return {"files": clustered.files if clustered else 0}
@@ -268,14 +292,60 @@ class Servant(Worker):
             done = table.compact(schedule_only=self.rng.random() < 0.3, options=settings)
         return {"files": done.files if done else 0, "instant": done.instant if done else ""}
 
+    def restore(self, table: Table, settings: dict[str, str]) -> dict[str, Any]:
+        """Take back what the writers do for a second. They pause while the target is chosen, and for the restore."""
+        with self.alone(table):
+            for savepoint in table.savepoints():
+                table.delete_savepoint(savepoint.instant, options=settings)
+            target = table.create_savepoint(options=settings).instant
+        time.sleep(1)
+        with self.alone(table):
+            for savepoint in table.savepoints():
+                if savepoint.instant > target:
+                    table.delete_savepoint(savepoint.instant, options=settings)
+            # The commits that are taken back, for the judge: nobody writes now.
+            copy = self.root / f"taken-{Path(table.path).name}"
+            copy.mkdir(exist_ok=True)
+            for file in (Path(table.path) / ".hoodie" / "timeline").glob("*commit"):
+                shutil.copyfile(file, copy / file.name)
+            done = table.restore(target, options=settings)
+            return {"target": target, "instant": done.instant or ""}
+
+    @contextmanager
+    def alone(self, table: Table) -> Iterator[None]:
+        """While no other thread of both processes writes to the table."""
+        name = Path(table.path).name
+        pause = self.root / f"pause-{name}"
+        pause.touch(exist_ok=False)
+        try:
+            own, end = f"busy-{name}-{self.name}", time.monotonic() + 60
+            while others := [file for file in self.root.glob(f"busy-{name}-*") if file.name != own]:
+                assert time.monotonic() < end, f"a restore waits too long for {others}"
+                time.sleep(0.01)
+            yield
+        finally:
+            pause.unlink()
+
 
 class Reader(Worker):
     """Reads the whole table again and again."""
 
+    def turn(self, table: SoakTable) -> None:
+        """Also during a restore."""
+        self.step(table)
+
     def step(self, table: SoakTable) -> None:
         begun = time.time()
-        frame = self.spark.read.format("merganser").load(self.path(table)).select("id", "part", "ts", "v", "op")
-        rows = [tuple(row) for row in frame.collect()]
+        try:
+            frame = self.spark.read.format("merganser").load(self.path(table)).select("id", "part", "ts", "v", "op")
+            rows = [tuple(row) for row in frame.collect()]
+        except Exception as error:
+            what = next((name for name in TAKEN_BACK if name in str(error)), None)
+            if what is None:
+                raise
+            note = {"op": "", "kind": "interrupted read", "table": table.name, "condition": what}
+            self.note(**note, outcome="refused", message=str(error)[:2000], begun=begun, ended=time.time())
+            return
         ended = time.time()
         name = digest(rows)
         file = self.root / "reads" / f"{table.name}-{name}.json"
@@ -294,7 +364,7 @@ def warmed_up(spark: SparkSession, folder: Path) -> None:
     for kind in ("upsert", "insert", "delete", "merge", "overwrite"):
         writer.write(kind, writer.rows(kind, f"warm-{kind}", mine), mine, mine.settings)
     servant = Servant(spark, folder, "warm-servant", 0, clock)
-    for kind in ("compaction", "log compaction", "clustering", "clean", "savepoint"):
+    for kind in ("compaction", "log compaction", "clustering", "clean", "savepoint", "archiving", "restore"):
         servant.serve(kind, servant.table(mine), mine.settings)
     Reader(spark, folder, "warm-reader", 0, clock).step(mine)
 

@@ -17,7 +17,8 @@ from typing import Any
 from soak_driver import digest
 from soak_tables import OVERWRITTEN, Row, SoakTable, first_rows
 
-COMPLETED = re.compile(r"(\d+)_(\d+)\.(commit|deltacommit|replacecommit)")
+ACTIONS = ("commit", "deltacommit", "replacecommit", "restore")
+COMPLETED = re.compile(rf"(\d+)_(\d+)\.({'|'.join(ACTIONS)})")
 OPERATION = re.compile(rb"<([0-9]+-[0-9]+)>")
 
 #: What a write may be refused with only because others write at the same time.
@@ -29,17 +30,33 @@ ORDINARY = (
     "WRITE_COMMITTED_SERVICE_FAILED",
 )
 
+#: What a service may be refused with because others archive, clean or restore.
+OF_SERVICES = (
+    "PAUSED",
+    "RESTORE_TOO_EARLY",
+    "RESTORE_ARCHIVED",
+    "RESTORE_OF_SAVEPOINT",
+    "RESTORE_INSTANT_UNKNOWN",
+    "SAVEPOINT_UNKNOWN",
+    "SAVEPOINT_NEEDED",
+)
+
 State = dict[tuple[str, str], Row]
 Note = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A completed instant; `op` is empty for services and the first rows."""
+    """A completed instant; `op` is empty for services and the first rows, `target` for all but restores."""
 
     requested: str
     completed: str
     op: str
+    target: str = ""
+
+
+Archived = tuple[str, str, str, bytes]
+"""Requested time, completion time, action and content of an instant in the history."""
 
 
 @dataclass
@@ -54,23 +71,32 @@ def notes(root: Path) -> list[Note]:
     return [json.loads(line) for file in sorted(root.glob("*.jsonl")) for line in file.open()]
 
 
-def commits(folder: Path) -> list[Commit]:
-    """In the order in which they completed."""
-    found = []
-    for file in (folder / ".hoodie" / "timeline").iterdir():
-        if name := COMPLETED.fullmatch(file.name):
-            content = file.read_bytes()
-            own = rb'"([0-9]+)":{"version":([0-9]+),"instant":"' + name[1].encode() + b'"}'
+def commits(folder: Path, history: Iterable[Archived] = (), entries: Sequence[Note] = ()) -> list[Commit]:
+    """In the order in which they completed: those of the timeline, of the history, and those that were taken back."""
+    taken = folder.parent / f"taken-{folder.name}"
+    files = [*(folder / ".hoodie" / "timeline").iterdir(), *(taken.iterdir() if taken.is_dir() else ())]
+    named = [
+        (name[1], name[2], name[3], file.read_bytes()) for file in files if (name := COMPLETED.fullmatch(file.name))
+    ]
+    targets = {note["instant"]: note["target"] for note in entries if note["kind"] == "restore" and "target" in note}
+    found = set()
+    for requested, completed, action, content in [*named, *history]:
+        if action == "restore":
+            found.add(Commit(requested, completed, "", targets.get(requested, "unknown")))
+        elif action in ACTIONS:
+            own = rb'"([0-9]+)":{"version":([0-9]+),"instant":"' + requested.encode() + b'"}'
             ops = set(OPERATION.findall(content)) | {b"-".join(each) for each in re.findall(own, content)}
-            assert len(ops) <= 1, f"{file}: {ops}"
-            found.append(Commit(name[1], name[2], ops.pop().decode() if ops else ""))
+            assert len(ops) <= 1, f"{requested} of {folder}: {ops}"
+            found.add(Commit(requested, completed, ops.pop().decode() if ops else ""))
     return sorted(found, key=lambda commit: commit.completed)
 
 
-def judge(table: SoakTable, folder: Path, entries: Sequence[Note], final: Iterable[Row]) -> Verdict:
+def judge(
+    table: SoakTable, folder: Path, entries: Sequence[Note], final: Iterable[Row], history: Iterable[Archived] = ()
+) -> Verdict:
     """Compare a table, what its writers reported and what was read of it with the fold of its commits."""
     verdict = Verdict()
-    done = commits(folder)
+    done = commits(folder, history, entries)
     outcomes(table, done, entries, verdict)
     states = [dict(state) for state in fold(table, done, entries, verdict)]
     rows = sorted(final)
@@ -97,7 +123,11 @@ def outcomes(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], 
         op, outcome = note["op"], note["outcome"]
         verdict.counted[f"{note['kind']}: {note.get('condition', outcome)}"] += outcome != "begun"
         verdict.counted["retries"] += note.get("counts", {}).get("retries", 0)
-        if outcome == "failed" or (outcome == "refused" and note["condition"] not in ORDINARY):
+        allowed = ORDINARY if op else (*ORDINARY, *OF_SERVICES)
+        if note["kind"] == "interrupted read":
+            if not any(other["kind"] == "restore" and overlaps(other, note) for other in entries):
+                verdict.wrong.append(f"{table.name}: a read failed beside no restore: {note['message']}")
+        elif outcome == "failed" or (outcome == "refused" and note["condition"] not in allowed):
             verdict.wrong.append(f"{table.name}: {note['kind']} {op} failed: {note['message']}")
         if not op:
             continue
@@ -117,13 +147,22 @@ def outcomes(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], 
         verdict.wrong.append(f"{table.name}: commits of nobody: {unknown}")
 
 
+def overlaps(one: Note, other: Note) -> bool:
+    return bool(one["begun"] <= other["ended"] and other["begun"] <= one["ended"])
+
+
 def fold(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], verdict: Verdict) -> list[State]:
     """The state after each commit. A delete acts on the rows that were stored when it was requested."""
     by_op = {note["op"]: note for note in entries if note["op"] and note["outcome"] != "begun"}
     states: list[State] = []
     state: State = {}
     for commit in done:
-        if commit.op:
+        if commit.target:
+            known = [s for s, other in zip(states, done) if other.requested == commit.target]
+            if not known:
+                verdict.wrong.append(f"{table.name}: restore {commit.requested} is to no commit: {commit.target}")
+            state = dict(known[-1]) if known else state
+        elif commit.op:
             note = by_op[commit.op]
             known = [s for s, other in zip(states, done) if other.completed < commit.requested]
             changed = Counter(applied(table, state, note, known[-1] if known else {}))
@@ -189,6 +228,12 @@ def reads(
         (note["ended"], position[note["op"]])
         for note in entries
         if note["op"] and note["outcome"] == "done" and note["op"] in position
+    ]
+    restored = {commit.requested: i for i, commit in enumerate(done) if commit.target}
+    reported += [
+        (note["ended"], restored[note["instant"]])
+        for note in entries
+        if note["kind"] == "restore" and note.get("instant") in restored
     ]
     latest = -1
     last_begun = 0.0

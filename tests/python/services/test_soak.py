@@ -16,7 +16,7 @@ from typing import Any
 from places import TESTS
 from pyspark.sql import SparkSession
 from soak_driver import create, digest
-from soak_history import Verdict, judge, notes
+from soak_history import Archived, Verdict, judge, notes
 from soak_tables import TABLES, Row, SoakTable, first_rows, group_rows
 
 from merganser import Table
@@ -44,7 +44,7 @@ def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_h
     assert not wrong, f"seed {SEED}, {len(wrong)}:\n" + "\n".join(wrong)
     # A short run on a busy machine has too few operations for each kind to succeed.
     kinds = (
-        ("upsert", "insert", "delete", "merge", "overwrite", "clustering", "log compaction")
+        ("upsert", "insert", "delete", "merge", "overwrite", "clustering", "log compaction", "archiving", "restore")
         if SECONDS >= LONG_S
         else ()
     )
@@ -55,7 +55,7 @@ def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_h
 
 def judged(spark: SparkSession, root: Path, table: SoakTable, entries: list[dict[str, object]]) -> Verdict:
     opened = Table.load(spark, root / table.name)
-    found = judge(table, root / table.name, entries, rows(opened))
+    found = judge(table, root / table.name, entries, rows(opened), archived(spark, root / table.name))
     pending = [e for e in opened.history() if e.state != "COMPLETED" and e.action not in PLANS]
     if pending:
         found.wrong.append(f"{table.name}: left pending: {pending}")
@@ -65,6 +65,15 @@ def judged(spark: SparkSession, root: Path, table: SoakTable, entries: list[dict
         if rows(opened) != before:
             found.wrong.append(f"{table.name}: a compaction has changed rows")
     return found
+
+
+def archived(spark: SparkSession, folder: Path) -> list[Archived]:
+    """The instants in the files of the history, also of files that later ones replace."""
+    files = [str(file) for file in (folder / ".hoodie" / "timeline" / "history").glob("*.parquet")]
+    if not files:
+        return []
+    frame = spark.read.parquet(*files).select("instantTime", "completionTime", "action", "metadata")
+    return [(row[0], row[1], row[2], bytes(row[3] or b"")) for row in frame.collect()]
 
 
 def rows(table: Table) -> list[Row]:
@@ -165,6 +174,19 @@ def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_t
     missing = story()
     missing.write("02-1", "30", ts=1)
     assert "was reported as done and is not committed" in missing.wrong()
+    restored = story()
+    (restored.root.parent / f"taken-{restored.root.name}").mkdir()
+    (restored.timeline / "22_28.deltacommit").rename(
+        restored.root.parent / f"taken-{restored.root.name}" / "22_28.deltacommit"
+    )
+    (restored.timeline / "40_41.restore").touch()
+    restored.entries.append(
+        {"op": "", "kind": "restore", "outcome": "done", "target": "20", "instant": "40", "begun": 3.0, "ended": 4.0}
+    )
+    restored.read(restored.final, 5.0)
+    assert restored.wrong() == ""
+    restored.entries[-2]["target"] = "10"
+    assert "too many or old" in restored.wrong()
     twice = story()
     twice.commit(31, 32, "<00-1>")
     assert "is committed 2 times" in twice.wrong()

@@ -427,3 +427,19 @@ def test_change_events_are_applied_and_those_that_cannot_be_are_set_aside(spark:
     removed = spark.createDataFrame([(postgres("d", 30, None, order(2)),)], "value string")
     assert table.apply_changes(removed, preset="debezium_postgres").deleted == 1
     assert [tuple(row) for row in table.df().select("id", "status").collect()] == [(1, "paid")]
+
+
+# ---- changes
+
+
+def test_changes_since_a_commit_are_rows_of_a_frame(spark: SparkSession, path: str, rows: Rows) -> None:
+    table = create(spark, path, merge_on_read=True)
+    first = table.insert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0), (3, "b", 1, 3.0))).instant
+    table.upsert(rows((1, "a", 2, 1.5), (3, "b", 2, 3.5), (2, "a", 0, 9.0)))
+    assert content(table.changes(first)) == [(1, "a", 2, 1.5), (3, "b", 2, 3.5)]
+    assert content(table.changes(until=first)) == [(1, "a", 1, 1.0), (2, "a", 1, 2.0), (3, "b", 1, 3.0)]
+    assert [tuple(row) for row in table.changes(first, columns=["id"], where="day = 'b'").collect()] == [(3,)]
+    function = f"SELECT id FROM hudi_table_changes('{path}', 'latest_state', '{first}') ORDER BY id"
+    assert [row[0] for row in spark.sql(function).collect()] == [1, 3]
+    with pytest.raises((merganser.MerganserError, PySparkException), match="CHANGES_TIME_INVALID"):
+        table.changes("long ago").collect()

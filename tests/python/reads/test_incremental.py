@@ -207,7 +207,8 @@ def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
         try:
             rows = load(spark, path, **{QUERY: "incremental"}, **begin, **end, **rule.for_readers).select(*columns)
         except Exception as failure:
-            if until is None or until == last or "clean" not in str(ran) or "CHANGES_CLEANED" not in str(failure):
+            # After the last write come services alone, which take nothing of it.
+            if until in (None, BATCHES - 1) or "clean" not in str(ran) or "CHANGES_CLEANED" not in str(failure):
                 raise
             return
         actual = {row["id"]: row.asDict() for row in rows.collect()}
@@ -318,4 +319,4 @@ def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:
         exec(compile(code, "docs/incremental.md", "exec"), names)
     assert names["changed"].count() == 2
     conditions = set(re.findall(r"`(CHANGES_\w+)`", page))
-    assert conditions == set(re.findall(r"CHANGES_\w+", (ROOT / "docs" / "errors.md").read_text()))
+    assert conditions == set(re.findall(r"\bCHANGES_\w+", (ROOT / "docs" / "errors.md").read_text()))

@@ -6,7 +6,9 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import io.merganser.merge.Notation
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.Timeline
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerStageCompleted}
 import org.apache.spark.sql.merganser.ListenerEvents
 
@@ -86,6 +88,29 @@ final class OperationCostSuite extends TableSuite with LocalSession {
       ()
     }
     assert(cost == Cost(1, 0, 0, "exists" -> 1, "list" -> 4, "open" -> 4, "status" -> 1))
+  }
+
+  test("an incremental read of one changed row costs the same in a table of two file groups and of forty") {
+    def cost(partitions: Int): Cost = {
+      val storage = faulty(s"incremental-$partitions")
+      def write(k: String) = spark.range(partitions.toLong).where(k).selectExpr("id AS k", "1L AS ts", "id AS part").write
+        .format("merganser").option("hoodie.datasource.write.recordkey.field", "k")
+        .option("hoodie.datasource.write.partitionpath.field", "part").option("hoodie.table.ordering.fields", "ts")
+        .mode("append").save(storage.toString)
+      write("true")
+      val first = Timeline.load(storage, TableConfig.load(storage)).completed.head.requested
+      write("id = 0")
+      def read(): Unit = {
+        val changed = spark.read.format("merganser").option("hoodie.datasource.query.type", "incremental")
+          .option("hoodie.datasource.read.begin.instanttime", first).load(storage.toString)
+        assert(changed.select("k").collect().map(_.getLong(0)).toSeq == Seq(0L))
+      }
+      read()
+      measured(read())
+    }
+    val small = cost(2)
+    assert(cost(40) == small)
+    assert(small == Cost(1, 0, 0, "exists" -> 1, "list" -> 3, "open" -> 4, "status" -> 1))
   }
 
   /** Costs of an operation on a table of two partitions with rows; the batch names one of them. */

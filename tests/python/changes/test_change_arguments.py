@@ -26,7 +26,7 @@ def content(table: Table) -> list[tuple[Any, ...]]:
 
 
 def test_rows_are_applied_by_keys_sequence_and_conditions(spark: SparkSession, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "except_columns": ["op"]}
+    given: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "except_columns": ["op", "seq"]}
     table = Table.create_for_changes(spark, str(tmp_path / "t"), frame(spark), **given)
     changes = frame(
         spark,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +13,14 @@ from recorded_events import RECORDED
 
 from merganser import Table
 
+#: Presets that are applied; all of them with MERGANSER_FULL=1. Without it those that differ in their form: an envelope,
+#: a flat event that is the row, old values only where they changed, and an array of rows.
+PRESETS = ["debezium_mysql", "debezium_flattened", "maxwell", "canal"]
+if os.environ.get("MERGANSER_FULL"):
+    PRESETS = list(RECORDED)
 
-@pytest.mark.parametrize("preset", RECORDED)
+
+@pytest.mark.parametrize("preset", PRESETS)
 def test_events_of_each_tool_in_any_order_make_the_tables_rows(
     spark: SparkSession, tmp_path: Path, preset: str
 ) -> None:

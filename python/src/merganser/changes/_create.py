@@ -48,7 +48,10 @@ def new_table(
         columns = rows
     else:
         keys = keys or first_key_fields(rows, spec.preset)
-        known = Target(T.StructType(), types_of(rows, spec.types), spec.only, spec.except_columns)
+        needed = (*keys, *(column.partition(":")[0] for column in partitions), *spec.sequence_by)
+        only = None if spec.only is None else (*spec.only, *needed)
+        omitted = tuple(column for column in spec.except_columns if column not in needed)
+        known = Target(T.StructType(), types_of(rows, spec.types), only, omitted)
         found = parsed(rows, spec.preset, keys, known).columns
         columns = T.StructType([T.StructField(column, value.target) for column, value in found.items()])
     if not keys:

@@ -79,7 +79,8 @@ def shifted(number: str, target: T.DecimalType, scale: int) -> str:
 
 
 def days() -> Value:
-    return Value(T.IntegerType(), T.DateType(), "date_add(DATE'1970-01-01', {x})")
+    sql = "if({x} BETWEEN -719162 AND 2932896, date_add(DATE'1970-01-01', {x}), NULL)"
+    return Value(T.IntegerType(), T.DateType(), sql)
 
 
 def time_of_day(unit: str, wire: T.DataType) -> Value:
@@ -96,15 +97,20 @@ def wall_clock(unit: str, table: T.DataType | None, wire: T.DataType | None = No
         return Value(kind, table, instant_sql(unit))
     seconds = f"cast(cast({_micros(unit)} AS decimal(20,0)) * 0.000001BD AS decimal(18,6))"
     epoch = f"TIMESTAMP_NTZ'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, {seconds})"
-    return Value(kind, T.TimestampNTZType(), f"if(abs({_micros(unit)}) < 253402300800000000, {epoch}, NULL)")
+    return Value(kind, T.TimestampNTZType(), _in_years(_micros(unit), epoch))
 
 
 def instant_sql(unit: str) -> str:
-    return f"if(abs({_micros(unit)}) < 253402300800000000, timestamp_micros({_micros(unit)}), NULL)"
+    return _in_years(_micros(unit), f"timestamp_micros({_micros(unit)})")
+
+
+def _in_years(micros: str, sql: str) -> str:
+    """Null outside the years 1 to 9999: sources use such numbers for infinity."""
+    return f"if({micros} BETWEEN -62135596800000000L AND 253402300799999999L, {sql}, NULL)"
 
 
 def _micros(unit: str) -> str:
-    return {"millis": "{x} * 1000L", "micros": "{x}", "nanos": "{x} div 1000L"}[unit]
+    return {"millis": "try_multiply(cast({x} AS bigint), 1000L)", "micros": "{x}", "nanos": "{x} div 1000L"}[unit]
 
 
 def by_table(table: T.DataType, placeholder: str | None, unit: str, *, base64_decimals: bool, texts: bool) -> Value:

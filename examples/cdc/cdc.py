@@ -32,6 +32,8 @@ from capture import Capture, CaptureError
 from postgres import Postgres, PostgresError
 from workload import KEYS, Workload
 
+from dev.maven import JarError
+
 HERE = Path(__file__).resolve().parent
 WAIT_S = 600  # on a busy machine a session alone may take a minute
 
@@ -269,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run = Run(plan, server)
             checked = run.run()
             report = run.report(checked)
-    except (Failure, PostgresError, CaptureError) as error:
+    except (Failure, PostgresError, CaptureError, JarError) as error:
         print(error, file=sys.stderr)
         return 2
     target = plan.out / "report.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -157,7 +157,7 @@ def render(report: Report) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
-def _figures(report: Report, chart) -> str:  # type: ignore[no-untyped-def]
+def _figures(report: Report, chart: Callable[[Copy, Sequence[tuple[int, str]]], str]) -> str:
     figures = [
         f"<figure><figcaption><b>{escape(copy.table)}</b> {escape(copy.kind)}</figcaption>"
         f"{chart(copy, _lines(copy, report.restarts))}</figure>"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
-from postgres import Postgres, PostgresError, literal
+from postgres import Connection, Postgres, PostgresError, literal
 
 #: Without a replica identity of its own, so that events of updates and deletes have the old key alone. Large values of
 #: ``notes`` and ``photo`` are stored out of line (TOAST), and are not in an event that leaves them as they are.
@@ -137,7 +137,7 @@ class Workload:
         statements = Statements(rng, self._size)
         share = self.transactions // self._writers
         columns_at = {share * (at + 1) // (len(NEW_COLUMNS) + 1): each for at, each in enumerate(NEW_COLUMNS)}
-        connection = None
+        connection: Connection | None = None
         for number in range(share):
             while self.done >= self.limit:
                 time.sleep(0.02)
@@ -169,7 +169,7 @@ class Workload:
         if connection:
             connection.close()
 
-    def _connected(self):  # type: ignore[no-untyped-def]
+    def _connected(self) -> Connection:
         end = time.monotonic() + RECONNECT_S
         while True:
             try:

@@ -152,11 +152,11 @@ class Run:
     def _restarted(self, what: str, goes_on: Callable[[], bool]) -> None:
         at = time.time()
         self._say(f"{what} after {self.workload.done:,} transactions, and started again")
-        step, raised = max(4, self.plan.transactions // 100), [at]
+        step, raised = max(2, self.plan.transactions // 200), [at]
 
         def is_at_work() -> bool:
             # The workload goes on slowly, so that there is something to do for the part.
-            if self.workload.done >= self.workload.limit and time.time() - raised[0] > 0.3:
+            if self.workload.done >= self.workload.limit and time.time() - raised[0] > 1:
                 raised[0] = time.time()
                 self.workload.limit += step
             return goes_on() or not self.workload.is_running

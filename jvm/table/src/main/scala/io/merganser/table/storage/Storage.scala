@@ -87,8 +87,11 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
 
   /** On the local file system without the process that Hadoop starts to set the permissions of each folder. */
   def makeFolder(relative: String): Unit =
-    if (isLocal) { Files.createDirectories(localFile(relative)); () }
-    else if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
+    if (isLocal) {
+      // Java's own call fails where the folder is there as a symbolic link.
+      val folder = localFile(relative)
+      if (!Files.isDirectory(folder)) { Files.createDirectories(folder); () }
+    } else if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
 
   /**
    * Deletes a file, and the checksum file that Hadoop's local file system writes beside it.

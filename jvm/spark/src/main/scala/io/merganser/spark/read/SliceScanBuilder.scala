@@ -55,9 +55,9 @@ final class SliceScanBuilder(
   override def pushedFilters(): Array[Filter] = filters
 
   override def build(): Scan = {
-    val readOptimized = read.readOptimized
-    val keyFields     = table.config.recordKeyFields.toSet
-    val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+    val readOptimized  = read.readOptimized
+    val keyFields      = table.config.recordKeyFields.toSet
+    val onKeys         = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
     val (all, skipped) = changed.flatMap(_.groups).fold(everySlice)(slicesOf)
     val slices         = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))

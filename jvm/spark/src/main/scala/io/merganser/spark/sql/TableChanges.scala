@@ -33,9 +33,9 @@ object TableChanges {
       throw invalid(s"it has ${arguments.length} arguments")
     val Seq(name, format, begin) = arguments.take(3).map(text)
     val options = Map(
-      Options.QueryType.key     -> "incremental",
+      Options.QueryType.key -> "incremental",
       Options.ChangesFormat.key -> format,
-      Options.ChangesBegin.key  -> begin
+      Options.ChangesBegin.key -> begin
     ) ++ arguments.drop(3).headOption.map(end => Options.ChangesEnd.key -> text(end))
     val session = SparkSession.active
     val table   = of(session, name).readingNow(options)

@@ -93,10 +93,11 @@ final class OperationCostSuite extends TableSuite with LocalSession {
   test("an incremental read of one changed row costs the same in a table of two file groups and of forty") {
     def cost(partitions: Int): Cost = {
       val storage = faulty(s"incremental-$partitions")
-      def write(k: String) = spark.range(partitions.toLong).where(k).selectExpr("id AS k", "1L AS ts", "id AS part").write
-        .format("merganser").option("hoodie.datasource.write.recordkey.field", "k")
-        .option("hoodie.datasource.write.partitionpath.field", "part").option("hoodie.table.ordering.fields", "ts")
-        .mode("append").save(storage.toString)
+      def write(k: String) =
+        spark.range(partitions.toLong).where(k).selectExpr("id AS k", "1L AS ts", "id AS part").write
+          .format("merganser").option("hoodie.datasource.write.recordkey.field", "k")
+          .option("hoodie.datasource.write.partitionpath.field", "part").option("hoodie.table.ordering.fields", "ts")
+          .mode("append").save(storage.toString)
       write("true")
       val first = Timeline.load(storage, TableConfig.load(storage)).completed.head.requested
       write("id = 0")
@@ -110,7 +111,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
     }
     val small = cost(2)
     assert(cost(40) == small)
-    assert(small == Cost(1, 0, 0, "exists" -> 1, "list" -> 3, "open" -> 4, "status" -> 1))
+    assert(small == Cost(1, 0, 0, "exists" -> 1, "list" -> 4, "open" -> 4, "status" -> 1))
   }
 
   /** Costs of an operation on a table of two partitions with rows; the batch names one of them. */

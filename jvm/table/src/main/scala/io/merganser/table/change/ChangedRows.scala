@@ -20,7 +20,7 @@ object ChangedRows {
   /**
    * Reads the metadata of the window's commits, unless it has all commits of the table.
    *
-   * Rows stay in the file group of their write until a clustering, or a split or merge of buckets, moves them to others.
+   * Rows stay in the file group of their write until a clustering, or a split or merge of buckets, moves them.
    *
    * @throws MerganserException CHANGES_CLEANED, CHANGES_TAKEN_BACK, CHANGES_RESTAMPED
    */

@@ -73,14 +73,14 @@ final class CommitWindow private (
     found.filter { case (i, _) => !here(i.requested) && has(timeOf(i)) }
   }
 
-  /** Its commits, services among them, by completion time. Reads the archive if the window begins before the timeline. */
+  /** Its commits, services among them, by completion time. Reads the archive if the window begins in it. */
   lazy val commits: Seq[WindowCommit] = {
     def one(isArchived: Boolean)(i: Instant) = WindowCommit(i.requested, timeOf(i), i.action, isArchived)
     (archived.map(_._1).map(one(isArchived = true)).toSeq ++ active.map(one(isArchived = false))).sortBy(c =>
       (c.completed, c.requested))
   }
 
-  /** [[commits]] with their metadata, the archived ones first. The metadata is read when it is reached, and not kept. */
+  /** [[commits]] with their metadata, the archived ones first. It is read when it is reached, and not kept. */
   def metadata: Iterator[(Instant, CommitMetadata)] = archived ++ timeline.metadataOf(active.iterator, active.size)
 
   /** Whether nothing was committed in the window. */
@@ -88,14 +88,21 @@ final class CommitWindow private (
     (if (begin.isEmpty) oldest.forall(first => end.exists(_ < first)) else archived.isEmpty)
 
   /**
-   * The table's timeline as of the end of the window.
+   * The table's timeline as of the end of the window; that of now if nothing was committed in it.
    *
    * @throws MerganserException CHANGES_CLEANED, CHANGES_TAKEN_BACK
    */
   lazy val view: Timeline = end match {
     case Some(time) if !isUpToNow(time) =>
       val later = archivedTimes.collect { case (requested, completed) if time < completed => requested }.toSet
-      CommitWindow.described(config, "until", time)(new TimeTravel(storage, config, timeline).toCompletion(time, later))
+      CommitWindow.described(config, "until", time) {
+        val travel = new TimeTravel(storage, config, timeline)
+        if (!isEmpty) travel.toCompletion(time, later)
+        else {
+          travel.requireNotTakenBack(time, withArchive = !timeline.isWhole && timeline.start.forall(time < _))
+          timeline
+        }
+      }
     case _ => timeline
   }
 
@@ -103,7 +110,7 @@ final class CommitWindow private (
   private def isUpToNow(time: String): Boolean =
     timeline.completed.filter(time < timeOf(_)).sortBy(timeOf).reverseIterator.forall(
       timeline.metadata(_).operationType.isService) &&
-    !timeline.instants.exists(i => time < i.requested && (i.action == Action.Restore || i.action == Action.Rollback))
+      !timeline.instants.exists(i => time < i.requested && (i.action == Action.Restore || i.action == Action.Rollback))
 
   /** Services that completed after the end of the window, and whose files [[view]] has. */
   private[change] def laterServices: Seq[(Instant, CommitMetadata)] =
@@ -131,8 +138,8 @@ object CommitWindow {
   val Earliest = "earliest"
 
   /**
-   * Checks and resolves the bounds of a window. They are completion times; a bound that is exactly the requested time of
-   * a commit means that commit.
+   * Checks and resolves the bounds of a window. They are completion times; a bound that is exactly the requested time
+   * of a commit means that commit.
    *
    * @param begin [[Earliest]], or a time in one of the forms of [[AsOf]]; exclusive
    * @param end   a time likewise; inclusive

@@ -17,7 +17,7 @@ object ForeignOptions {
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
 
-  private val leave = "Remove the option"
+  private val leave                                                    = "Remove the option"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
   private def on(key: String, remedy: String)                          = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)

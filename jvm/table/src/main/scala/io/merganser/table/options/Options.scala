@@ -401,8 +401,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
 
   val QueryType: OptionEntry = read("hoodie.datasource.query.type",
     oneOf("snapshot", "read_optimized", "incremental"), Some("snapshot"),
-    "`snapshot` merges logs; `read_optimized` returns base files alone; `incremental` returns the rows that changed in " +
-      "a window of time.", "hoodie.datasource.view.type")
+    "`snapshot` merges logs; `read_optimized` returns base files alone; `incremental` returns the rows that changed " +
+      "in a window of time.", "hoodie.datasource.view.type")
 
   val ChangesBegin: OptionEntry = read("hoodie.datasource.read.begin.instanttime", OptionKind.AnyString, None,
     "Incremental queries: rows of commits that completed after this time. `earliest` or `000`: from the first commit " +

@@ -165,6 +165,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(error.getMessage.contains("hoodie.clean.commits.retained"))
     assert(conditionOf(rows(s, "earliest", at(55))) == "CHANGES_CLEANED", s"${at(30)} may have replaced what was there")
     assert(groups(s, at(20)).contains(Set("b", "c")))
+    assert(groups(s, "earliest", at(5)).contains(Set.empty) && groups(s, at(21), at(25)).contains(Set.empty))
   }
 
   test("a bound between a commit and the restore that took it back is an error") {

@@ -155,8 +155,8 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("a window is one of an incremental query, which the session may choose for all its reads but those of a time") {
-    val incremental                           = Map("hoodie.datasource.query.type" -> "incremental")
-    val begin                                 = Map("hoodie.datasource.read.begin.instanttime" -> "2024")
+    val incremental                            = Map("hoodie.datasource.query.type" -> "incremental")
+    val begin                                  = Map("hoodie.datasource.read.begin.instanttime" -> "2024")
     def conflict(options: Map[String, String]) = intercept[MerganserException](ReadConfig.parse(options, Map.empty))
     assert(conflict(begin).parameters("otherValue") == "snapshot")
     assert(conflict(incremental ++ begin + ("as.of.instant" -> "2024")).condition == "OPTION_CONFLICT")

@@ -87,7 +87,8 @@ def time_of_day(unit: str, wire: T.DataType) -> Value:
     """Time since midnight as text, ``HH:mm:ss.SSSSSS``: Spark has no such type on all lines."""
     micros = _micros(unit)
     parts = "m div 3600000000, (m div 60000000) % 60, (m div 1000000) % 60, m % 1000000"
-    return Value(wire, T.StringType(), let("m", micros, f"format_string('%02d:%02d:%02d.%06d', {parts})"))
+    shown = f"if(m IS NULL, NULL, format_string('%02d:%02d:%02d.%06d', {parts}))"
+    return Value(wire, T.StringType(), let("m", micros, shown))
 
 
 def wall_clock(unit: str, table: T.DataType | None, wire: T.DataType | None = None) -> Value:

@@ -85,6 +85,7 @@ def test_a_server_recovers_what_was_committed_before_it_crashed() -> None:
     assert not server.folder.exists()
 
 
+@pytest.mark.e2e
 def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSession, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "real-database.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.sources.{Filter, GreaterThanOrEqual}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -41,6 +42,7 @@ final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
  * @param prunedGroups   file groups of the listed partitions that need not be read
  * @param skippedFolders folders of partitions that the filters rule out
  * @param changed        which rows to return, by their commit time; None: all
+ * @param stream         the same rows as a stream, by the folder of its checkpoint
  */
 final class SliceScan(
     session: SparkSession,
@@ -53,7 +55,8 @@ final class SliceScan(
     readOptimized: Boolean,
     prunedGroups: Int,
     skippedFolders: Int,
-    changed: Option[CommitTimes] = None
+    changed: Option[CommitTimes] = None,
+    stream: Option[String => MicroBatchStream] = None
 ) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
@@ -65,6 +68,9 @@ final class SliceScan(
   override def readSchema(): StructType = requested
 
   override def toBatch: Batch = this
+
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+    stream.fold(super.toMicroBatchStream(checkpoint))(_(checkpoint))
 
   override def description(): String = {
     val logs = slices.map(_.logs.size).sum

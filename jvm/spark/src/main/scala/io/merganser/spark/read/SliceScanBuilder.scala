@@ -9,6 +9,7 @@ import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.ReadConfig
 import io.merganser.table.slice.{FileSlice, FoundPartitions}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
@@ -21,6 +22,7 @@ import org.apache.spark.sql.types.StructType
  *
  * @param scanCounts receives the counts of the scan
  * @param ranges  only rows with values in these matter
+ * @param stream  a stream of some columns by the folder of its checkpoint; filters may prune its rows
  * @param changed only these rows are read, of the snapshot that `table` is; None: all
  */
 final class SliceScanBuilder(
@@ -29,7 +31,8 @@ final class SliceScanBuilder(
     read: ReadConfig,
     scanCounts: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
-    changed: Option[ChangedRows] = None
+    changed: Option[ChangedRows] = None,
+    stream: Option[(StructType, Array[Filter]) => String => MicroBatchStream] = None
 ) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
   private var requested: StructType  = table.schema
@@ -62,7 +65,7 @@ final class SliceScanBuilder(
     val slices         = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))
     new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
-      all.size - slices.size, skipped, changed.flatMap(_.times))
+      all.size - slices.size, skipped, changed.flatMap(_.times), stream.map(_(requested, filters)))
   }
 
   /** With the number of folders that were not listed. */

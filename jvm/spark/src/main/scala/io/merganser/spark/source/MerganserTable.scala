@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.stream.{StreamOrBatchScanBuilder, StreamScan}
+import io.merganser.spark.stream.TableStream
 import io.merganser.spark.write.Replaced
 import io.merganser.table.change.ChangedRows
 import io.merganser.table.options.Options
@@ -134,10 +134,12 @@ final class MerganserTable(
     // A statement changes rows as they are now, even where queries of the session are read optimized.
     val read = if (scanCounts.isDefined || isPinned) config.ofStatement else config
     val from = read.changes.map(asOfEnd).orElse(read.asOf.map(newest.asOf)).getOrElse(opened)
-    val batch = new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows))
-    if (scanCounts.isDefined || isPinned) batch
-    else new StreamOrBatchScanBuilder(batch,
-      () => StreamScan(session, newest, columnsOf(newest), options ++ query.asCaseSensitiveMap.asScala, read, batch))
+    val builder = new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows),
+      Some((columns, filters) =>
+        TableStream.of(session, newest, columns, filters, options ++ query.asCaseSensitiveMap.asScala, read)))
+    // Some lines of Spark request no columns for a stream.
+    if (read.changes.isEmpty && read.asOf.isEmpty) builder.pruneColumns(columnsOf(newest))
+    builder
   }
 
   /** Its columns in the order of its catalog, with the types that it stores. */

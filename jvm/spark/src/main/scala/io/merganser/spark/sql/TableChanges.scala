@@ -31,7 +31,7 @@ object TableChanges {
   private def plan(arguments: Seq[Expression]): LogicalPlan = {
     if (arguments.length < 3 || arguments.length > 4)
       throw invalid(s"it has ${arguments.length} arguments")
-    val Seq(name, format, begin) = arguments.take(3).map(text)
+    val (name, format, begin) = (text(arguments.head), text(arguments(1)), text(arguments(2)))
     val options = Map(
       Options.QueryType.key -> "incremental",
       Options.ChangesFormat.key -> format,

@@ -9,6 +9,7 @@ import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -28,8 +29,12 @@ private[stream] trait StreamedContent {
 }
 
 /** The rows that were changed in a window, each once, as they were at its end. */
-private[stream] final class StreamedRows(session: SparkSession, schema: StructType, read: ReadConfig)
-    extends StreamedContent {
+private[stream] final class StreamedRows(
+    session: SparkSession,
+    columns: StructType,
+    filters: Array[Filter],
+    read: ReadConfig
+) extends StreamedContent {
 
   override def ofSnapshot(table: OpenTable, view: Timeline, groups: Set[FileGroupId]): Seq[InputPartition] =
     partitions(table, ChangedRows(view, Some(groups), None))
@@ -42,7 +47,8 @@ private[stream] final class StreamedRows(session: SparkSession, schema: StructTy
   private def partitions(table: OpenTable, changed: ChangedRows): Seq[InputPartition] = {
     val builder =
       new SliceScanBuilder(session, table.as(changed.view), read.copy(changes = None), changed = Some(changed))
-    builder.pruneColumns(schema)
+    builder.pushFilters(filters)
+    builder.pruneColumns(columns)
     StreamPartition.of(builder.build().toBatch)
   }
 }

@@ -4,10 +4,12 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.settings.StreamReadConfig
+import io.merganser.table.options.Options
+import io.merganser.table.settings.{ReadConfig, StreamReadConfig}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -16,15 +18,14 @@ import org.apache.spark.sql.types.StructType
  * Offsets are completion times of commits, so that a window between two of them is the same whenever it is read. A
  * snapshot may be read in several micro-batches, some file groups in each; commits are not divided.
  *
- * @param schema     of the table when the query started
+ * @param opened     the table when the query started
  * @param checkpoint folder of this source in the query's checkpoint
  */
-private[stream] final class TableStream(
+final class TableStream private (
     session: SparkSession,
     opened: OpenTable,
     config: StreamReadConfig,
     content: StreamedContent,
-    schema: StructType,
     checkpoint: String
 ) extends MicroBatchStream with SupportsTriggerAvailableNow {
 
@@ -154,11 +155,36 @@ private[stream] final class TableStream(
     case other                 => deserializeOffset(other.json()).asInstanceOf[StreamPosition]
   }
 
-  override def toString: String = s"Merganser[${opened.storage}, ${schema.simpleString}]"
+  override def toString: String = s"Merganser[${opened.storage}]"
 }
 
-private object TableStream {
+object TableStream {
 
   /** File in the source's folder of the checkpoint. */
-  val Start = "start.json"
+  private val Start = "start.json"
+
+  /**
+   * A stream of a table's rows, by the folder of its checkpoint.
+   *
+   * @param columns to return
+   * @param filters that may prune rows
+   * @throws MerganserException STREAM_QUERY_UNSUPPORTED for options of other reads
+   */
+  def of(
+      session: SparkSession,
+      opened: OpenTable,
+      columns: StructType,
+      filters: Array[Filter],
+      options: Map[String, String],
+      read: ReadConfig
+  )(checkpoint: String): TableStream = {
+    def refuse(key: String, value: String) =
+      throw MerganserException("STREAM_QUERY_UNSUPPORTED", "table" -> opened.config.name, "key" -> key,
+        "value" -> value)
+    read.asOf.foreach(refuse(Options.AsOfInstant.key, _))
+    if (read.readOptimized) refuse(Options.QueryType.key, "read_optimized")
+    read.changes.foreach(_ => refuse(Options.QueryType.key, "incremental"))
+    new TableStream(session, opened, StreamReadConfig.parse(options, session.conf.getAll),
+      new StreamedRows(session, columns, filters, read), checkpoint)
+  }
 }

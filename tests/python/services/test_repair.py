@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from frames import frame, load, properties, rows_of, save
-from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from places import ROOT
 from pyspark.sql import SparkSession
 
@@ -102,15 +103,86 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
     assert stored(spark, table) == [1, 11, 12, 13]
 
 
-def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
-    options = {ORDERING: "ts", PARTITION: "part", INDEX: "GLOBAL_SIMPLE"}
-    write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p")], **options, **NEW_FILES)
-    write(spark, path, [(1, "A", 3, "q"), (2, "B", 0, "q")], **options, **NEW_FILES)
+    options = {TYPE: kind, ORDERING: "ts", PARTITION: "part", INDEX: "GLOBAL_SIMPLE"}
+    write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p"), (3, "c", 1, "p")], **options, **NEW_FILES)
+    write(spark, path, [(3, "C", 2, "p")], **options)
+    write(spark, path, [(1, "A", 3, "q"), (2, "B", 0, "q"), (3, "x", 1, "q")], **options, **NEW_FILES)
     table = Table.load(spark, str(path))
     assert table.repair_duplicates("p").keys == 0
-    assert table.repair_duplicates().rows == 4
-    assert rows_of(table.df()) == [(1, "A", 3, "q"), (2, "b", 1, "p")]
+    assert table.repair_duplicates().rows == 6
+    assert rows_of(table.df()) == [(1, "A", 3, "q"), (2, "b", 1, "p"), (3, "C", 2, "p")]
+    assert stored(spark, table) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("engine", ["SIMPLE", "CONSISTENT_HASHING"])
+def test_copies_in_a_bucket_are_merged_there_and_later_writes_find_the_row(
+    spark: SparkSession, tmp_path: Path, engine: str
+) -> None:
+    path = tmp_path / "t"
+    buckets = {INDEX: "BUCKET", BUCKETS: "2", "hoodie.index.bucket.engine": engine}
+    options = {TYPE: MOR, ORDERING: "ts", **buckets}
+    write(spark, path, [(1, "a", 3, "p"), (1, "b", 2, "p"), (2, "c", 1, "p"), (3, "d", 1, "p")], **options, **NEW_FILES)
+    write(spark, path, [(3, "D", 2, "p")], **options)
+    table = Table.load(spark, str(path))
+    assert [row[0] for row in rows_of(table.df())] == [1, 1, 2, 3]
+    groups = {s.file_id for s in table.file_slices()}
+    done = table.repair_duplicates()
+    assert (done.keys, done.rows) == (1, 2)
+    assert [row[:2] for row in rows_of(table.df())] == [(1, "a"), (2, "c"), (3, "D")]
+    assert {s.file_id for s in table.file_slices()} == groups
+    assert stored(spark, table) == [1, 2, 3]
+    write(spark, path, [(1, "new", 9, "p")], **options)
+    assert [row[:2] for row in rows_of(table.df())] == [(1, "new"), (2, "c"), (3, "D")]
+
+
+def test_copies_are_merged_by_a_rule_of_the_users_own(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    own = {
+        "hoodie.write.record.merge.mode": "CUSTOM",
+        "hoodie.write.record.merge.strategy.id": "2da6ba2d-6b9e-4a8c-b948-54daf8ca5a10",
+        "hoodie.write.record.merge.custom.implementation.classes": "io.merganser.conformance.KeepFirst",
+    }
+    for rows in [[(1, "first", 1, "p"), (2, "first", 1, "p")], [(1, "later", 2, "p")], [(2, "later", 3, "p")]]:
+        write(spark, path, rows, **own, **NEW_FILES)
+    table = Table.load(spark, str(path))
+    assert table.repair_duplicates(options=own).keys == 2
+    found = load(spark, path, **own).select("id", "name")
+    assert rows_of(found) == [(1, "first"), (2, "first")]
+
+
+def test_a_repair_beside_writers_merges_all_copies_and_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    several = {
+        TYPE: MOR,
+        ORDERING: "ts",
+        "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+        "hoodie.write.num.retries.on.conflict.failures": "20",
+    }
+    write(spark, path, [(i, "first", 1, "p") for i in range(4)], **several, **NEW_FILES)
+    write(spark, path, [(i, "copy", 2, "p") for i in range(2)], **several, **NEW_FILES)
+    table = Table.load(spark, str(path))
+    failures: list[BaseException] = []
+
+    def upserts() -> None:
+        try:
+            session = spark.newSession()
+            for n in range(4):
+                write(session, path, [(3, f"update {n}", 10 + n, "p"), (10 + n, "new", 1, "p")], **several)
+        except BaseException as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=upserts)
+    writer.start()
+    done = table.repair_duplicates(options=several)
+    writer.join(120)
+    assert not failures
+    assert done.keys == 2
+    expected = [(0, "copy"), (1, "copy"), (2, "first"), (3, "update 3"), *((10 + n, "new") for n in range(4))]
+    assert [row[:2] for row in rows_of(table.df())] == expected
+    assert table.repair_duplicates(options=several).keys == 0
 
 
 def test_what_cannot_be_repaired_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import org.apache.spark.sql.SparkSession
 import scala.collection.JavaConverters._
 
 /**
- * The services that run beside the writes of this process: one thread for each table, which ends with the application.
+ * The services that run beside the writes of this process: one thread for each table. It ends with the application, and
+ * when nothing is left to do for a minute, or the table is gone: nothing of the table is kept in memory then.
  * They need no lock provider: the table's lock excludes the threads of a process, and a run of a service changes no
  * row.
  */
@@ -100,13 +101,16 @@ object BackgroundServices {
     watch(context)
     def worker = workers.compute(table.storage.identity,
       (_, found) =>
-        if (found != null && (found.context eq context)) found else new TableWorker(table.storage, context))
+        if (found != null && (found.context eq context)) found else new TableWorker(table.storage, context)(forget))
     var used = worker
     while (!use(used)) {
       workers.remove(table.storage.identity, used)
       used = worker
     }
   }
+
+  /** A table that is written to again gets a new worker. */
+  private def forget(worker: TableWorker): Unit = { workers.remove(worker.storage.identity, worker); () }
 
   private def watch(context: SparkContext): Unit = synchronized {
     if (!watched.exists(_ eq context)) {

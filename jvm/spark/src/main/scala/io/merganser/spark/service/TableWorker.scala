@@ -52,10 +52,18 @@ private[service] final case class ServiceJob(
 )
 
 /**
- * The services of one table in the background: they run one after the other, in a thread that ends when nothing was
- * requested for a minute. A run that fails is repeated, after 1 second at first, and after 10 minutes at most.
+ * The services of one table in the background: they run one after the other, in a thread. The worker ends when nothing
+ * was requested for a minute, and when its table is gone. A run that fails is repeated, after 1 second at first, and
+ * after 10 minutes at most.
+ *
+ * @param idleMs milliseconds without a request after which it ends
+ * @param ended  called when it has ended by itself; it takes no request from then on
  */
-private[service] final class TableWorker(val storage: Storage, val context: SparkContext) {
+private[service] final class TableWorker(
+    val storage: Storage,
+    val context: SparkContext,
+    idleMs: Long = TableWorker.IdleMs
+)(ended: TableWorker => Unit) {
   import TableWorker._
 
   private final class Slot(val service: TableService) {
@@ -78,6 +86,7 @@ private[service] final class TableWorker(val storage: Storage, val context: Spar
   private val slots                  = TableService.all.map(new Slot(_))
   private var thread: Option[Thread] = None
   private var isStopped              = false
+  private var isOfNoTable            = false
   private val jobs                   = s"merganser services of ${storage.identity}"
 
   /** Requests one run of services after a write; false if the worker was stopped. */
@@ -150,18 +159,24 @@ private[service] final class TableWorker(val storage: Storage, val context: Spar
     notifyAll()
   }
 
-  private def loop(): Unit = Iterator.continually(next()).takeWhile(_.isDefined).map(_.get).foreach(run)
+  private def loop(): Unit = {
+    Iterator.continually(next()).takeWhile(_.isDefined).map(_.get).foreach(run)
+    ended(this)
+  }
 
   /** Waits for the next service that is due; None if the thread is to end. */
   private def next(): Option[Slot] = synchronized {
-    val idleAt  = now + IdleNs
+    val idleAt  = now + MILLISECONDS.toNanos(idleMs)
     def first   = slots.filter(_.dueAt.isDefined).sortBy(_.dueAt).headOption
     def isDue   = first.exists(_.dueAt.exists(_ <= now))
-    def isOver  = first.isEmpty && (isStopped || now >= idleAt)
+    def isOver  = first.isEmpty && (isStopped || isOfNoTable || now >= idleAt)
     def untilNs = first.flatMap(_.dueAt).getOrElse(idleAt) - now
     while (!isDue && !isOver) wait(math.max(1L, NANOSECONDS.toMillis(untilNs)))
     val found = first.filter(_ => !isOver)
-    if (found.isEmpty) thread = None
+    if (found.isEmpty) {
+      thread = None
+      isStopped = true
+    }
     found.foreach { slot =>
       slot.isRequested = false
       slot.dueAt = None
@@ -211,7 +226,11 @@ private[service] final class TableWorker(val storage: Storage, val context: Spar
       // A table that is gone would fail for ever.
       if (!isGone) again(slot, Seq(TableWorker.pauseNs(failures)))
       else {
-        slot.everyNs = None
+        isOfNoTable = true
+        slots.foreach { each =>
+          each.everyNs = None
+          each.dueAt = None
+        }
         slot.status = slot.status.copy(everySeconds = None, failures = 0)
       }
     }
@@ -234,7 +253,7 @@ private[service] object TableWorker {
 
   private val Log = LoggerFactory.getLogger(classOf[TableWorker])
 
-  private val IdleNs = SECONDS.toNanos(60)
+  val IdleMs = 60000L
 
   /** Until work that another process does is looked at again: by then it is done, or the process may be dead. */
   private val WaitNs = SECONDS.toNanos(60)

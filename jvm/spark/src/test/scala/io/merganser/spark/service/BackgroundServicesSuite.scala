@@ -9,6 +9,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{Action, Timeline}
 import org.apache.spark.sql.Row
@@ -95,6 +96,23 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(timeline(table).completed.size < batches.size)
   }
 
+  test("nothing of a table is kept in memory when its services have nothing to do for a while, or it is gone") {
+    val table = local
+    upsert(table, Notation.changes("k1@1=a"), options(mergeOnRead = false, bucketed = false))
+    val ended  = new CountDownLatch(1)
+    val worker = new TableWorker(table, spark.sparkContext, idleMs = 50)(_ => ended.countDown())
+    val job =
+      ServiceJob(spark, open => WriteConfig.parse(Map.empty[String, String], Map.empty, open.config), plans = false)
+    val clean = TableService.all.filter(_.name == "clean")
+    assert(worker.request(clean, job) && ended.await(60, TimeUnit.SECONDS))
+    assert(worker.statuses.map(s => (s.runs, s.failures)) == Seq((1, 0)))
+    assert(!worker.request(clean, job) && !worker.serve(clean, 1, job), "it has ended: a new one is needed")
+    call("start_services", table, ", services => 'clean', interval_seconds => 1")
+    assert(BackgroundServices.of(OpenTable.load(table)).nonEmpty)
+    table.fs.delete(table.path(""), true)
+    waitUntil(BackgroundServices.all)(!BackgroundServices.all.exists(_.path == table.toString))
+  }
+
   test("an archiving in the background follows its write") {
     val table = local
     val settings = options(mergeOnRead = false, bucketed = false) ++ Map("hoodie.clean.automatic" -> "false",
@@ -150,10 +168,8 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     call("start_services", table, ", services => 'archiving', interval_seconds => 1")
     org.apache.hadoop.fs.FileUtil.fullyDelete(folder.resolve("t").toFile)
     def found = BackgroundServices.all.filter(_.path == table.toString)
-    waitUntil(found)(found.exists(_.state == "failed"))
-    val runs = found.map(_.runs)
-    Thread.sleep(1500)
-    assert(found.map(_.runs) == runs)
+    waitUntil(found)(found.isEmpty)
+    assert(!threads.exists(_.contains(table.toString)))
     // A new table in its place has no failure of the earlier one among its warnings.
     upsert(table, Notation.changes("k1@1=a"), buckets)
     val warnings =

@@ -168,8 +168,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     call("start_services", table, ", services => 'archiving', interval_seconds => 1")
     org.apache.hadoop.fs.FileUtil.fullyDelete(folder.resolve("t").toFile)
     def found = BackgroundServices.all.filter(_.path == table.toString)
-    waitUntil(found)(found.isEmpty)
-    assert(!threads.exists(_.contains(table.toString)))
+    waitUntil(found)(found.isEmpty && !threads.exists(_.contains(table.toString)))
     // A new table in its place has no failure of the earlier one among its warnings.
     upsert(table, Notation.changes("k1@1=a"), buckets)
     val warnings =

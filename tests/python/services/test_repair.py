@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from frames import frame, load, properties, rows_of, save
-from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from places import ROOT
 from pyspark.sql import SparkSession
 
@@ -115,22 +115,6 @@ def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSessio
     assert table.repair_duplicates().rows == 6
     assert rows_of(table.df()) == [(1, "A", 3, "q"), (2, "b", 1, "p"), (3, "C", 2, "p")]
     assert stored(spark, table) == [1, 2, 3]
-
-
-@pytest.mark.parametrize("engine", ["SIMPLE", "CONSISTENT_HASHING"])
-def test_in_buckets_inserts_leave_no_copies_and_a_repair_changes_nothing(
-    spark: SparkSession, tmp_path: Path, engine: str
-) -> None:
-    path = tmp_path / "t"
-    buckets = {INDEX: "BUCKET", BUCKETS: "2", "hoodie.index.bucket.engine": engine}
-    options = {TYPE: MOR, ORDERING: "ts", **buckets}
-    write(spark, path, [(1, "a", 3, "p"), (1, "b", 2, "p"), (2, "c", 1, "p"), (3, "d", 1, "p")], **options, **NEW_FILES)
-    write(spark, path, [(3, "D", 2, "p")], **options)
-    table = Table.load(spark, str(path))
-    before = rows_of(table.df())
-    done = table.repair_duplicates(options=buckets)
-    assert (done.keys, done.instant) == (0, None)
-    assert rows_of(table.df()) == before == [(1, "a", 3, "p"), (2, "c", 1, "p"), (3, "D", 2, "p")]
 
 
 def test_copies_are_merged_by_a_rule_of_the_users_own(spark: SparkSession, tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ STORED_KEYS = "hoodie.populate.meta.fields"
 LOGICAL_TIMESTAMP = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding"
 TIMELINE_ZONE = "hoodie.table.timeline.timezone"
+CHANGE_DATA = "hoodie.table.cdc.enabled"
+CHANGE_LOGGING_MODE = "hoodie.table.cdc.supplemental.logging.mode"
 TIMESTAMP_TYPE = "hoodie.keygen.timebased.timestamp.type"
 TIMESTAMP_UNIT = "hoodie.keygen.timebased.timestamp.scalar.time.unit"
 INPUT_DATE_FORMAT = "hoodie.keygen.timebased.input.dateformat"
@@ -198,6 +200,8 @@ AS_OF_INSTANT = "as.of.instant"
 STREAM_START = "hoodie.datasource.streaming.startOffset"
 STREAM_MAX_FILES = "maxFilesPerTrigger"
 STREAM_MAX_BYTES = "maxBytesPerTrigger"
+CHANGE_IMAGES = "spark.merganser.read.changeImages"
+CHANGE_REASONS = "spark.merganser.read.changeReason"
 
 # --- of the spark application
 
@@ -239,6 +243,14 @@ class TimelineZone:
 
     UTC = "UTC"
     LOCAL = "LOCAL"
+
+
+class ChangeLoggingMode:
+    """Values of ``CHANGE_LOGGING_MODE``."""
+
+    OP_KEY_ONLY = "OP_KEY_ONLY"
+    DATA_BEFORE = "DATA_BEFORE"
+    DATA_BEFORE_AFTER = "DATA_BEFORE_AFTER"
 
 
 class TimestampType:
@@ -464,3 +476,11 @@ class ChangesFormat:
     """Values of ``CHANGES_FORMAT``."""
 
     LATEST_STATE = "latest_state"
+    CDC = "cdc"
+
+
+class ChangeImages:
+    """Values of ``CHANGE_IMAGES``."""
+
+    JSON = "json"
+    STRUCT = "struct"

@@ -33,6 +33,8 @@ public final class Options {
       "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
   public static final String COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding";
   public static final String TIMELINE_ZONE = "hoodie.table.timeline.timezone";
+  public static final String CHANGE_DATA = "hoodie.table.cdc.enabled";
+  public static final String CHANGE_LOGGING_MODE = "hoodie.table.cdc.supplemental.logging.mode";
   public static final String TIMESTAMP_TYPE = "hoodie.keygen.timebased.timestamp.type";
   public static final String TIMESTAMP_UNIT = "hoodie.keygen.timebased.timestamp.scalar.time.unit";
   public static final String INPUT_DATE_FORMAT = "hoodie.keygen.timebased.input.dateformat";
@@ -202,6 +204,8 @@ public final class Options {
   public static final String STREAM_START = "hoodie.datasource.streaming.startOffset";
   public static final String STREAM_MAX_FILES = "maxFilesPerTrigger";
   public static final String STREAM_MAX_BYTES = "maxBytesPerTrigger";
+  public static final String CHANGE_IMAGES = "spark.merganser.read.changeImages";
+  public static final String CHANGE_REASONS = "spark.merganser.read.changeReason";
 
   // --- of the spark application
 
@@ -247,6 +251,15 @@ public final class Options {
     public static final String LOCAL = "LOCAL";
 
     private TimelineZone() {}
+  }
+
+  /** Values of {@link #CHANGE_LOGGING_MODE}. */
+  public static final class ChangeLoggingMode {
+    public static final String OP_KEY_ONLY = "OP_KEY_ONLY";
+    public static final String DATA_BEFORE = "DATA_BEFORE";
+    public static final String DATA_BEFORE_AFTER = "DATA_BEFORE_AFTER";
+
+    private ChangeLoggingMode() {}
   }
 
   /** Values of {@link #TIMESTAMP_TYPE}. */
@@ -497,8 +510,17 @@ public final class Options {
   /** Values of {@link #CHANGES_FORMAT}. */
   public static final class ChangesFormat {
     public static final String LATEST_STATE = "latest_state";
+    public static final String CDC = "cdc";
 
     private ChangesFormat() {}
+  }
+
+  /** Values of {@link #CHANGE_IMAGES}. */
+  public static final class ChangeImages {
+    public static final String JSON = "json";
+    public static final String STRUCT = "struct";
+
+    private ChangeImages() {}
   }
 
   private Options() {}

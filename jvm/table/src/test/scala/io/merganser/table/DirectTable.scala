@@ -4,6 +4,7 @@ import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
+import io.merganser.table.change.{ChangeImages, GroupChanges}
 import io.merganser.table.commit._
 import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
@@ -73,6 +74,27 @@ final class DirectTable(
   /** The rows that a reader of a timeline sees. */
   def rows(now: Timeline): Seq[Change] =
     view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
+
+  /** What each commit changed, in the order of the commits: before and after. */
+  def imagesByCommit: Seq[(String, Seq[(Option[Change], Option[Change])])] = {
+    val now    = timeline
+    val images = new ChangeImages(storage, config, rule, columns, None)
+    val groups = new GroupChanges(storage, config, now).of(now.completed.map(i => i -> now.metadata(i)))
+    groups.map(_.instant).distinct.map { instant =>
+      instant -> groups.filter(_.instant == instant).flatMap { group =>
+        val open = images.open(group)
+        try Iterator.continually(open).takeWhile(_.next()).map(o =>
+            (Option(o.before).map(change), Option(o.after).map(change))).toList
+        finally open.close()
+      }
+    }
+  }
+
+  /** Whether changes are read of change files, by commit and file group. */
+  def changesAreStored: Seq[Boolean] = {
+    val now = timeline
+    new GroupChanges(storage, config, now).of(now.completed.map(i => i -> now.metadata(i))).map(_.changeFiles.nonEmpty)
+  }
 
   /** The rows of the base files alone. */
   def readOptimizedRows: Seq[Change] = readOptimizedRows(timeline)
@@ -238,18 +260,20 @@ final class DirectTable(
 
   private def writer(transaction: Transaction): SliceWriter =
     SliceWriter(storage, config, columns, transaction.instant, transaction.markers,
-      BaseFileOptions(codec = "uncompressed"), LogOptions())
+      BaseFileOptions(codec = "uncompressed"), LogOptions(), changes = config.changeLogging)
 
   private def extra: Map[String, String] =
     Map("schema" -> AvroSchemas.toAvro(columns, config.name).toString)
 
   private def read(rows: SliceRows): Seq[Change] =
-    try rows.map { row =>
-        def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
-        def ts           = if (nested) row.getStruct(1, 1).getStruct(0, 1).getLong(0) else row.getLong(1)
-        Change(text(0).get, if (row.isNullAt(1)) None else Some(ts), Seq(text(2), text(3)))
-      }.toList
+    try rows.map(change).toList
     finally rows.close()
+
+  private def change(row: InternalRow): Change = {
+    def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
+    def ts           = if (nested) row.getStruct(1, 1).getStruct(0, 1).getLong(0) else row.getLong(1)
+    Change(text(0).get, if (row.isNullAt(1)) None else Some(ts), Seq(text(2), text(3)))
+  }
 }
 
 object DirectTable {

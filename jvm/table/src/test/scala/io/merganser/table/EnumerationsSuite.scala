@@ -1,7 +1,7 @@
 package io.merganser.table
 
 import io.merganser.table.file.MarkerKind
-import io.merganser.table.options.WriteOperation
+import io.merganser.table.options.{ChangeLogging, WriteOperation}
 import io.merganser.table.properties.TableType
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.settings.KeyGenerator
@@ -12,7 +12,7 @@ final class EnumerationsSuite extends AnyFunSuite {
   import EnumerationsSuite._
 
   private val enumerations: Seq[Seq[Any]] = Seq(Action.all, OperationType.all, MarkerKind.all, WriteOperation.all,
-    KeyGenerator.all, TableType.all, MergeMode.all)
+    KeyGenerator.all, TableType.all, MergeMode.all, ChangeLogging.all)
 
   for (values <- enumerations; name = enumeration(values.head))
     test(s"${name.split('.').last} lists all its values, whichever of them is used first") {

@@ -2,6 +2,7 @@
 package io.merganser.table.avro
 
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.array.ByteArrayMethods
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.OutputStream
@@ -22,6 +23,22 @@ final class AvroOutput(initialBytes: Int = 8192) {
   def toByteArray: Array[Byte] = java.util.Arrays.copyOf(bytes, count)
 
   def writeTo(out: OutputStream): Unit = out.write(bytes, 0, count)
+
+  /** Writes what another output has. */
+  def append(other: AvroOutput): Unit = {
+    require(other.size)
+    other.copyTo(bytes, count)
+    count += other.size
+  }
+
+  /** Whether another output has the same bytes. */
+  def isEqualTo(other: AvroOutput): Boolean = other.hasBytes(bytes, count)
+
+  private def copyTo(target: Array[Byte], at: Int): Unit = System.arraycopy(bytes, 0, target, at, count)
+
+  private def hasBytes(others: Array[Byte], length: Int): Boolean = length == count &&
+    ByteArrayMethods.arrayEquals(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, others, Platform.BYTE_ARRAY_OFFSET.toLong,
+      length.toLong)
 
   def writeBoolean(value: Boolean): Unit = {
     require(1)

@@ -143,6 +143,7 @@ object CommitWindow {
    *
    * @param begin [[Earliest]], or a time in one of the forms of [[AsOf]]; exclusive
    * @param end   a time likewise; inclusive
+   * @param usesCommitTimes whether rows are found by their commit times; change data is found without them
    * @throws MerganserException CHANGES_TIME_INVALID, CHANGES_BEGIN_AFTER_END, CHANGES_BEGIN_IN_FUTURE,
    *                            CHANGES_TAKEN_BACK, CHANGES_WITHOUT_COMMIT_TIMES
    */
@@ -152,9 +153,11 @@ object CommitWindow {
       timeline: Timeline,
       begin: String,
       end: Option[String],
-      clock: Clock = Clock.systemUTC
+      clock: Clock = Clock.systemUTC,
+      usesCommitTimes: Boolean = true
   ): CommitWindow = {
-    if (!config.storesKeys) throw MerganserException("CHANGES_WITHOUT_COMMIT_TIMES", "table" -> config.name)
+    if (usesCommitTimes && !config.storesKeys)
+      throw MerganserException("CHANGES_WITHOUT_COMMIT_TIMES", "table" -> config.name)
     val bounds = new Bounds(storage, config, timeline)
     val from   = if (isEarliest(begin)) None else Some(bounds.of("since", begin))
     val to     = end.map(bounds.of("until", _))

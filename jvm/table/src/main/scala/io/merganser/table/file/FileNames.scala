@@ -47,6 +47,20 @@ object FileNames {
     case _                        => None
   }
 
+  /** Ends the names of change files, which are otherwise those of logs. */
+  val ChangeSuffix = ".cdc"
+
+  /** The change file of a path, as a log file; None for other files. */
+  def parseChanges(path: String, sizeBytes: Long): Option[LogFile] = {
+    val at = path.lastIndexOf('/')
+    path.substring(at + 1) match {
+      case name @ Log(fileId, instant, version, token, ChangeSuffix) =>
+        Try(version.toInt).toOption.map(LogFile(path.take(math.max(0, at)), fileId, instant, _, Option(token), name,
+            sizeBytes))
+      case _ => None
+    }
+  }
+
   /** None for change files (`.cdc`) too: they are not part of a slice. */
   def parseLog(partitionPath: String, name: String, sizeBytes: Long): Option[LogFile] = name match {
     case Log(fileId, instant, version, token, null) =>

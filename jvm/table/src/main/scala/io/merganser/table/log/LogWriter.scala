@@ -59,6 +59,7 @@ final case class LogWritten(
  * @param schema      the table's columns, meta columns first; also in the header of delete blocks
  * @param announce    called with the name of each file before it is created
  * @param compacted   for a log compaction, the instants whose blocks these replace
+ * @param suffix      of the files' names, for change files
  */
 final class LogWriter(
     storage: Storage,
@@ -72,7 +73,8 @@ final class LogWriter(
     schema: StructType,
     options: LogOptions = LogOptions(),
     announce: String => Unit = _ => (),
-    compacted: Seq[String] = Nil
+    compacted: Seq[String] = Nil,
+    suffix: String = ""
 ) {
   private[this] val closed                  = ArrayBuffer.empty[LogWritten]
   private[this] var out: FSDataOutputStream = _
@@ -83,7 +85,7 @@ final class LogWriter(
   private[this] val checksums               = new StringBuilder
 
   /** Name of the last file, without folders. */
-  def name: String = FileNames.log(fileId, nameInstant, version + closed.size, writeToken)
+  def name: String = FileNames.log(fileId, nameInstant, version + closed.size, writeToken) + suffix
 
   /** Files before the last one. */
   def earlier: Seq[LogWritten] = closed.toList
@@ -140,6 +142,16 @@ final class LogWriter(
     val header = Seq(Header.InstantTime -> instant, Header.TargetInstantTime -> target,
       Header.CommandType -> LogFormat.Rollback)
     block(BlockType.Command, header, 0L)(_ => ())
+  }
+
+  /**
+   * Writes a block of changes.
+   *
+   * @param content version, count and records, as in an Avro data block
+   */
+  private[log] def changeBlock(avroSchema: Schema, content: AvroOutput, count: Int): Unit = {
+    block(BlockType.Cdc, headerOf(avroSchema), content.size.toLong)(content.writeTo)
+    records += count
   }
 
   /** Closes the last file. */

@@ -26,7 +26,6 @@ object ForeignOptions {
   /** Options of writes that would change rows or layout. */
   val refused: Seq[Refused] = Seq(
     off("hoodie.allow.operation.metadata.field"),
-    off("hoodie.table.cdc.enabled"),
     off("hoodie.partition.metafile.use.base.format"),
     off("hoodie.table.multiple.base.file.formats.enable"),
     off("hoodie.datasource.write.reconcile.schema",
@@ -137,7 +136,7 @@ object ForeignOptions {
     "hoodie.post.commit.failures.ignored", "hoodie.read.blob.inline.mode",
     "hoodie.read.timeline.holes.resolution.policy", "hoodie.release.resource.on.completion.enable",
     "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation",
-    "hoodie.spark.sql.optimized.writes.enable", "hoodie.table.cdc.supplemental.logging.mode",
+    "hoodie.spark.sql.optimized.writes.enable",
     "hoodie.table.partition_extractor_class", "hoodie.write.application.id",
     "hoodie.write.can.ignore.post.commit.failures", "hoodie.write.complex.keygen.validation.enable",
     "hoodie.write.empty.clean.interval.hours",

@@ -125,6 +125,15 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
       OutputDateFormat, OutputZone, GeneralZone)
 
+  val ChangeData: OptionEntry = table("hoodie.table.cdc.enabled", Bool, Some("false"),
+    "Writes that replace a base file write a change file beside it, with operation and images of each changed row. " +
+      "Change data can be read of every table; here it is stored, for Hudi's readers, which need it, and so that " +
+      "nothing has to be compared.")
+  val ChangeLoggingMode: OptionEntry = table("hoodie.table.cdc.supplemental.logging.mode",
+    oneOf(ChangeLogging.all.map(_.name): _*), Some(ChangeLogging.BeforeAfter.name),
+    "What change files have: DATA_BEFORE_AFTER both images; DATA_BEFORE and OP_KEY_ONLY less. What they lack is read " +
+      "from the slices before and after the write.")
+
   // --- of the table: index
 
   val IndexTypeOption: OptionEntry = table("hoodie.index.type",
@@ -413,13 +422,20 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     "Incremental queries: the table as of this time, with commits that completed at it. Default: the newest commit.")
 
   val ChangesFormat: OptionEntry = read("hoodie.datasource.query.incremental.format",
-    OneOf(Seq("latest_state"), notDone = Seq("cdc"), instead = Map("cdc" -> "Use latest_state, or leave it out")),
-    Some("latest_state"),
-    "Incremental queries: `latest_state` returns each changed row once, as it was at the end of the window.")
+    oneOf("latest_state", "cdc"), Some("latest_state"),
+    "Incremental queries: `latest_state` returns each changed row once, as it was at the end of the window; `cdc` what " +
+      "each commit changed, with operation, row before and row after.")
 
   val ChangesSchemaOfEnd: OptionEntry = read("hoodie.datasource.read.schema.use.end.instanttime", Bool, Some("false"),
     "Incremental queries: return the columns of the end of the window instead of those of now. A table whose columns " +
       "have versions (schema on read) always returns the former.")
+
+  val ChangeImages: OptionEntry = read("spark.merganser.read.changeImages", oneOf("json", "struct"), Some("json"),
+    "Change data: `json` returns the columns of Hudi's reads, with images as JSON; `struct` returns images as structs of " +
+      "the table's columns, and the completion time of each commit.")
+
+  val ChangeReasons: OptionEntry = read("spark.merganser.read.changeReason", Bool, Some("false"),
+    "Change data: adds the column `reason`: `won`, `tie`, `filled` or `deleted`.")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.AnyString, None,
     "Read the table as of this time, including commits of that instant: an instant (`yyyyMMddHHmmssSSS`, " +
@@ -441,7 +457,7 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, DropPartitionColumns,
     SlashedDates, StoredKeys, LogicalTimestamp,
     ComplexKeyWithoutName,
-    TimelineZone
+    TimelineZone, ChangeData, ChangeLoggingMode
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, BucketEngine, BucketExpressions, SimpleMovesPartition,
     BloomMovesPartition,
@@ -464,7 +480,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
   ) ++ ofStreams ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
-    QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant, AllowedClasses
+    QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant,
+    ChangeImages, ChangeReasons, AllowedClasses
   ) ++ ofStreamedReads
 
   private[table] val byName: Map[String, OptionEntry] =

@@ -5,7 +5,7 @@ import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.Options
+import io.merganser.table.options.{ChangeLogging, Options}
 import io.merganser.table.storage.Storage
 
 /**
@@ -116,6 +116,11 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** False: the meta columns of keys and paths are null in all rows. */
   def storesKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
+
+  /** What change files have, if the table's writes leave some; all images by default. */
+  def changeLogging: Option[ChangeLogging] =
+    if (!flag(Options.ChangeData.key)) None
+    else Some(text(Options.ChangeLoggingMode.key).flatMap(ChangeLogging.parse).getOrElse(ChangeLogging.BeforeAfter))
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
   def timelineZone: ZoneId =

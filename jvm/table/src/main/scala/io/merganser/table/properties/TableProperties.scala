@@ -105,17 +105,11 @@ object TableProperties {
       ) ++
       // These only matter to bootstrapped tables: how they find their source.
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
-      Seq(
-        readOnly("hoodie.table.cdc.enabled", "false",
-          "its readers of changes need change-data files (.cdc) of every write, which are not written here",
-          "Write with the engine that created the table, or set the property to false there: changes are then no " +
-            "longer recorded")
-      ) ++
+      // What its writes leave for readers of changes.
+      handled("hoodie.table.cdc.enabled", "hoodie.table.cdc.supplemental.logging.mode") ++
       // Indexes in the metadata table are removed with it, see MetadataTable.
       handled("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight") ++
       harmless("hoodie.table.index.defs.path", "hoodie.table.secondary.indexes.metadata") ++
-      // How changes are recorded where they are.
-      harmless("hoodie.table.cdc.supplemental.logging.mode") ++
       // For catalogs, and of releases earlier than any version that is read here.
       handled(Extractor) ++ harmless("hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
       // Time-based paths. The legacy prefixes count where the newer one is absent.

@@ -51,7 +51,7 @@ object NewTable {
       paths(settings, generator, version) ++ PathSettings.of(settings, generator, partitions, bySql) ++
       timeBased(settings, name, schema, generator,
         partitions) ++
-      index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
+      changeData(settings) ++ index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
       (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, option) => entry.key -> option.value }
        else Nil)
     TableConflicts.requireStored(settings, derived, name)
@@ -150,6 +150,11 @@ object NewTable {
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
       explicitSettings(settings, Options.NullOrderingOption)
   }
+
+  private def changeData(settings: Settings): Map[String, String] =
+    if (!settings.required(Options.ChangeData).toBoolean) Map.empty
+    else
+      Seq(Options.ChangeData, Options.ChangeLoggingMode).map(entry => entry.key -> settings.required(entry)).toMap
 
   private def timeBased(
       settings: Settings,

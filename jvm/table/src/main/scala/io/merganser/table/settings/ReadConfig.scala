@@ -35,8 +35,15 @@ final case class ReadConfig(
  * @param end         as the user wrote it; inclusive; None: the newest commit
  * @param schemaOfEnd whether the columns are those of the end
  * @param isOfSession whether the session's configuration makes all its queries incremental
+ * @param changeData  the form of change data; None: rows as of the end are returned
  */
-final case class ChangesConfig(begin: Option[String], end: Option[String], schemaOfEnd: Boolean, isOfSession: Boolean) {
+final case class ChangesConfig(
+    begin: Option[String],
+    end: Option[String],
+    schemaOfEnd: Boolean,
+    isOfSession: Boolean,
+    changeData: Option[ChangeForm] = None
+) {
 
   /** @throws MerganserException CHANGES_BEGIN_MISSING */
   def beginOf(table: String): String = begin.getOrElse(throw MerganserException("CHANGES_BEGIN_MISSING",
@@ -62,6 +69,10 @@ object ReadConfig {
     )
   }
 
+  private def changeData(settings: Settings): Option[ChangeForm] =
+    if (settings.required(Options.ChangesFormat) != "cdc") None
+    else Some(ChangeForm(settings.required(Options.ChangeImages) == "struct", settings.bool(Options.ChangeReasons)))
+
   /** Another query that is given a window would return all rows, and one as of a time has none. */
   private def changes(settings: Settings): Option[ChangesConfig] = {
     val queryType     = settings.required(Options.QueryType)
@@ -80,6 +91,6 @@ object ReadConfig {
     if (isIncremental && !isOfSession) asOf.foreach(conflict(_, Options.QueryType.key, queryType))
     if (!isIncremental || asOf.isDefined) None
     else Some(ChangesConfig(settings.explicit(Options.ChangesBegin), settings.explicit(Options.ChangesEnd),
-        settings.bool(Options.ChangesSchemaOfEnd), isOfSession))
+        settings.bool(Options.ChangesSchemaOfEnd), isOfSession, changeData(settings)))
   }
 }

@@ -53,6 +53,7 @@ object ShownSettings {
       (if (config.hasSlashedDates) Seq(Options.SlashedDates.key -> "true") else Nil) ++
       differing(config, Options.DropPartitionColumns) ++ differing(config, Options.StoredKeys) ++
       differing(config, Options.LogicalTimestamp) ++ differing(config, Options.TimelineZone) ++
+      differing(config, Options.ChangeData) ++ differing(config, Options.ChangeLoggingMode) ++
       differing(config, Options.NullOrderingOption) ++
       (if (config.version < 9) differing(config, Options.ComplexKeyWithoutName) else Nil)
   }

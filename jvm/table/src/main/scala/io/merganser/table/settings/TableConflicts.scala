@@ -80,7 +80,9 @@ object TableConflicts {
       case Options.DropPartitionColumns | Options.StoredKeys    => raw(entry.default)
       case Options.SlashedDates                                 => unless(table.hasSlashedDates.toString)
       case Options.TimelineZone                                 => raw(Some("LOCAL"))
-      case Options.IndexTypeOption                              => index(value, table)
+      case Options.ChangeData                                   => raw(entry.default)
+      case Options.ChangeLoggingMode => if (table.changeLogging.isEmpty) None else raw(entry.default)
+      case Options.IndexTypeOption   => index(value, table)
       // Other writers do not store them: there the table's metadata decides.
       case Options.BucketEngine if storesIndex(table)         => raw(entry.default)
       case Options.BucketExpressions if storesIndex(table)    => raw(Some("none"))

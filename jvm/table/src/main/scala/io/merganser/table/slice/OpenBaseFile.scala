@@ -5,7 +5,7 @@ import io.merganser.merge.OrderingComparator
 import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileWriter, EventTimes}
 import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
-import io.merganser.table.log.MetaRow
+import io.merganser.table.log.{ChangeLogWriter, MetaRow}
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
@@ -35,8 +35,15 @@ private[slice] final class OpenBaseFile(
   private[this] var rows                                                = 0L
   private[this] var check                                               = FirstCheck
   private[this] var keyWhenFull: UTF8String                             = _
+  private[this] var changes: ChangeLogWriter                            = _ // null if none are written
 
-  def open(): Unit = {
+  /** @param logsChanges false in a service, which makes none */
+  def open(logsChanges: Boolean): Unit = {
+    if (logsChanges && previous.isDefined) changes = slices.openChanges(partitionPath, fileId, token).orNull
+    open()
+  }
+
+  private def open(): Unit = {
     val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
     markers.create(Marker(partitionPath, name, kind))
     writer =
@@ -55,6 +62,11 @@ private[slice] final class OpenBaseFile(
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1
       case Outcome.Absent   =>
+    }
+    if (changes != null) merge.outcome match {
+      case Outcome.Updated | Outcome.Inserted => changes.put(row.getUTF8String(width), merge.storedRow, row)
+      case Outcome.Deleted => changes.put(merge.storedRow.getUTF8String(width), merge.storedRow, null)
+      case _               =>
     }
     if (merge.isLive) {
       if (merge.outcome >= Outcome.Updated) times.add(row, null)
@@ -102,6 +114,7 @@ private[slice] final class OpenBaseFile(
             fileSizeInBytes = written.sizeBytes,
             totalWriteBytes = written.sizeBytes,
             prevBaseFile = previous.flatMap(_.base).map(_.name),
+            cdcStats = if (changes == null) Map.empty else changes.close(),
             minEventTime = times.least,
             maxEventTime = times.greatest
           ),
@@ -109,7 +122,10 @@ private[slice] final class OpenBaseFile(
         ))
     }
 
-  def abort(): Unit = if (writer != null) writer.abort()
+  def abort(): Unit = {
+    if (writer != null) writer.abort()
+    if (changes != null) changes.abort()
+  }
 }
 
 private object OpenBaseFile {

@@ -1,7 +1,7 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.{RowLayout, Version}
-import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
+import io.merganser.merge.buffer.{MergeIterator, SortedRows, VersionBuffer}
 import io.merganser.table.file.FileNames
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
@@ -98,12 +98,46 @@ final class SliceReader(
   /** The base file's rows, not merged with the logs. */
   def baseRows(slice: FileSlice): SliceRows = {
     val reader = openBase(slice, ofRows, filters)
-    val found  = reader.map(_.rows()).getOrElse(Iterator.empty)
-    new SliceRows {
-      override def hasNext: Boolean    = found.hasNext
-      override def next(): InternalRow = found.next()
-      override def close(): Unit       = reader.foreach(_.close())
+    opened(reader.map(_.rows()).getOrElse(Iterator.empty), reader.toSeq)
+  }
+
+  /**
+   * The slice's live rows in ascending order of their key's unsigned bytes. Rows that are stored in another order are
+   * sorted in the task's memory, which spills them to local disk.
+   *
+   * @param keeps whether the rows of a key are needed; null for all
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def sortedRows(slice: FileSlice, keeps: UTF8String => Boolean): SliceRows = {
+    val columns                             = if (slice.logs.isEmpty) requested else schema
+    val layout                              = RowLayout(columns, MetaColumns.RecordKey, Nil, Nil)
+    def needed(rows: Iterator[InternalRow]) = if (keeps == null) rows else rows.filter(row => keeps(layout.key(row)))
+    if (slice.logs.isEmpty) {
+      val reader = openBase(slice, ofRows, filters)
+      val rows   = needed(reader.map(_.rows()).getOrElse(Iterator.empty))
+      opened(if (reader.forall(_.footer.isSorted)) rows else SortedRows.byKey(rows, layout), reader.toSeq)
+    } else {
+      val live = rows(slice)
+      opened(SortedRows.byKey(needed(live), layout), Seq(live))
     }
+  }
+
+  /** Passes the key of each record of the slice's logs, as often as it is there; the key is reused. */
+  def logKeys(slice: FileSlice)(add: UTF8String => Unit): Unit = missingNamed(slice) {
+    val ordinal = schema.fieldNames.indexOf(MetaColumns.RecordKey)
+    val sink = new LogSink {
+      override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
+        add(row.getUTF8String(ordinal))
+      override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = add(key)
+    }
+    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+    ()
+  }
+
+  private def opened(rows: Iterator[InternalRow], open: Seq[Closeable]): SliceRows = new SliceRows {
+    override def hasNext: Boolean    = rows.hasNext
+    override def next(): InternalRow = rows.next()
+    override def close(): Unit       = open.foreach(_.close())
   }
 
   /** Ordering values of deletes are converted to the types that rows are read with. */

@@ -4,7 +4,8 @@ import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.MergeIterator
 import io.merganser.table.base.{BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
-import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
+import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogOptions, LogWriter, MetaRow}
+import io.merganser.table.options.ChangeLogging
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
 import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
@@ -28,6 +29,7 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  * @param eventTime the column whose range is in the statistics of each file
  * @param history the versions of the columns, if the table has any: stored rows that are written again are read by
  *                them, and logs have full rows
+ * @param changes  what change files have, if writes leave some beside the base files that replace others
  * @param compactions instants of pending compactions by file group; below version 8 new log files are named after them
  */
 final case class SliceWriter(
@@ -40,7 +42,8 @@ final case class SliceWriter(
     logOptions: LogOptions,
     compactions: Map[FileGroupId, String] = Map.empty,
     eventTime: Option[EventTimeColumn] = None,
-    history: Option[SchemaHistory] = None
+    history: Option[SchemaHistory] = None,
+    changes: Option[ChangeLogging] = None
 ) {
   private[slice] val width = schema.length
   private val fileSchema   = StructType(MetaColumns.schema ++ schema)
@@ -79,7 +82,7 @@ final case class SliceWriter(
   ): Option[SliceWritten] = {
     val file = new OpenBaseFile(this, partitionPath, fileId, previous, token)
     try {
-      if (previous.isDefined) file.open()
+      if (previous.isDefined) file.open(logsChanges = updatesCommitMetadata)
       while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
       file.close()
     } catch {
@@ -90,8 +93,18 @@ final case class SliceWriter(
   }
 
   /** Deletes a file that belongs to this write alone. In version 6, writes share log files. */
-  def remove(written: SliceWritten): Unit =
-    if (!written.stat.isLogFile || config.version >= 8) { storage.delete(written.stat.path); () }
+  def remove(written: SliceWritten): Unit = {
+    if (!written.stat.isLogFile || config.version >= 8) storage.delete(written.stat.path)
+    written.stat.cdcStats.keys.foreach(storage.delete(_))
+  }
+
+  /** The change file of a base file that replaces another. Announced like a log file. */
+  private[slice] def openChanges(partitionPath: String, fileId: String, token: WriteToken): Option[ChangeLogWriter] =
+    changes.map { mode =>
+      val kind = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
+      new ChangeLogWriter(storage, config.name, partitionPath, fileId, instant, token.toString, mode, schema,
+        SliceWriter.rowSchema(schema), logOptions, name => markers.create(Marker(partitionPath, name, kind)))
+    }
 
   /**
    * Writes the base file of a new group, and of further new groups as files fill up. No key is split between groups.
@@ -211,6 +224,8 @@ final case class SliceWriter(
         blocks.write(writer)
         val last = writer.close()
         val all  = writer.earlier :+ last
+        // Hudi's readers of changes find here what the log is to be compared with.
+        val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)
         all.indices.map { i =>
           val written = all(i)
           SliceWritten(
@@ -227,7 +242,7 @@ final case class SliceWriter(
               logVersion = Some(version + i),
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
-              logFiles = Seq(written.name),
+              logFiles = earlier :+ written.name,
               totalLogFilesCompacted = if (isOfLogs) slice.logs.size.toLong else 0L,
               checksums = if (namesLogsBySlice) "" else written.checksums,
               minEventTime = times.least,

@@ -12,9 +12,18 @@ import io.merganser.table.timeline.{ArchivedTimeline, Timeline}
  *
  * Files of writes that have not completed are ignored, in slicing too.
  */
-final class TableView(storage: Storage, config: TableConfig, timeline: Timeline) {
+final class TableView private (
+    storage: Storage,
+    config: TableConfig,
+    timeline: Timeline,
+    listings: ConcurrentHashMap[String, Seq[ListedFile]]
+) {
 
-  private val listings = new ConcurrentHashMap[String, Seq[ListedFile]]()
+  def this(storage: Storage, config: TableConfig, timeline: Timeline) =
+    this(storage, config, timeline, new ConcurrentHashMap[String, Seq[ListedFile]]())
+
+  /** The same files as of another time: no folder is listed again. */
+  def asOf(timeline: Timeline): TableView = new TableView(storage, config, timeline, listings)
 
   private lazy val archive = new ArchivedTimeline(storage, config)
 

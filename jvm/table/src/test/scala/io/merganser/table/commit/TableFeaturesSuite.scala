@@ -126,7 +126,7 @@ final class TableFeaturesSuite extends TableSuite {
       options = Transaction.Options(permits = Permits(unknownProperties = true))).rollback()
     assert(writeRefusal(foreign("primarkey" -> "id")()).condition == "TABLE_PROPERTY_UNKNOWN")
     val known = foreign("owner.team" -> "lake", "hoodie.compact.inline" -> "true", "hoodie.metadata.enable" -> "true",
-      "hoodie.table.cdc.enabled" -> "FALSE", "merganser.catalog.property.a" -> "b",
+      "hoodie.table.cdc.enabled" -> "true", "merganser.catalog.property.a" -> "b",
       "hoodie.record.merge.property.x" -> "y")()
     Transaction.begin(known, open(known), Action.DeltaCommit).rollback()
     // What a write refuses as an option it refuses where the table keeps it.
@@ -242,7 +242,7 @@ final class TableFeaturesSuite extends TableSuite {
   }
 
   test("a write that is refused rolls back nothing before, and an upgrade is refused alike") {
-    val s = foreign("hoodie.table.cdc.enabled" -> "true")(6)
+    val s = foreign("hoodie.index.class" -> "x.Index")(6)
     s.createNew(".hoodie/100.deltacommit.requested", Array.emptyByteArray)
     val config   = open(s)
     val settings = io.merganser.table.settings.WriteConfig.parse(Map.empty, Map.empty, config)

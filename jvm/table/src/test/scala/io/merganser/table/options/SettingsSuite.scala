@@ -85,7 +85,7 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
-    val cases = Seq(("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
+    val cases = Seq(("hoodie.table.base.file.format", "ORC", "parquet"),
       ("hoodie.partition.ttl.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"))
     for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)

@@ -1,0 +1,137 @@
+// Hot path: one call per row.
+package io.merganser.table.change
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.log.ChangeLogReader
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.slice.{FileSlice, RowKey, SliceReader, SliceRows}
+import io.merganser.table.storage.Storage
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.sketch.BloomFilter
+
+import java.io.{Closeable, FileNotFoundException}
+
+/** Images of the rows that one commit changed in one file group. Owns open files: close it. */
+trait OpenImages extends Closeable {
+
+  /** Moves to the next changed row; false at the end. */
+  def next(): Boolean
+
+  /** The row before the commit; null for an insert. Reused. */
+  def before: UnsafeRow
+
+  /** The row after the commit; null for a delete. Reused. */
+  def after: UnsafeRow
+}
+
+/**
+ * Reads what one commit changed in one file group, in a task: from its change files, or by comparing the slice after
+ * the commit with the slice before it, both read as any reader reads them.
+ *
+ * @param rule    the rule that the table stores
+ * @param columns the table's data columns
+ * @param rowKey  how keys are computed, in a table that stores none
+ */
+final class ChangeImages(
+    storage: Storage,
+    config: TableConfig,
+    rule: StoredRule,
+    columns: StructType,
+    rowKey: Option[RowKey]
+) extends Serializable {
+  private val keyed = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+
+  /** @throws MerganserException CHANGE_DATA_CLEANED if a file was cleaned since the read was planned */
+  def open(change: GroupChange): OpenImages =
+    try if (change.changeFiles.nonEmpty) stored(change) else compared(change)
+    catch {
+      case e: FileNotFoundException => throw GroupChanges.cleaned(config.name, change.completed).causedBy(e)
+      case e: MerganserException if e.condition == "SLICE_FILE_MISSING" =>
+        throw GroupChanges.cleaned(config.name, change.completed).causedBy(e)
+    }
+
+  private def stored(change: GroupChange): OpenImages = {
+    val reader = new ChangeLogReader(storage, change.changeFiles, columns, change.after.visibility.columns)
+    reader.hasNext // opens the first file here, where a missing one is reported by name
+    val width = columns.length
+    new OpenImages {
+      private[this] val older = ChangeImages.image(columns)
+      private[this] val newer = ChangeImages.image(columns)
+      var before: UnsafeRow   = _
+      var after: UnsafeRow    = _
+
+      override def next(): Boolean = {
+        var found = false
+        // Other writers record an update that left a row as it was.
+        while (!found && reader.hasNext) {
+          val record = reader.next()
+          before = if (record.isNullAt(1)) null else older(record.getStruct(1, width))
+          after = if (record.isNullAt(2)) null else newer(record.getStruct(2, width))
+          found = before == null || after == null || !before.equals(after)
+        }
+        found
+      }
+
+      override def close(): Unit = reader.close()
+    }
+  }
+
+  private def compared(change: GroupChange): OpenImages = {
+    val keeps  = change.addedLogs.map(added => ChangeImages.keysOf(reader(change.after), added)).orNull
+    val before = rows(change.before, keeps)
+    try {
+      val after = rows(change.after, keeps)
+      try comparison(before, after)
+      catch { case e: Throwable => after.close(); throw e }
+    } catch { case e: Throwable => before.close(); throw e }
+  }
+
+  private def comparison(older: SliceRows, newer: SliceRows): OpenImages = new OpenImages {
+    private[this] val images       = new ImageComparison(older, newer, columns, columns.length)
+    override def next(): Boolean   = images.next()
+    override def before: UnsafeRow = images.beforeImage
+    override def after: UnsafeRow  = images.afterImage
+    override def close(): Unit =
+      try older.close()
+      finally newer.close()
+  }
+
+  private def reader(state: GroupState): SliceReader =
+    new SliceReader(storage, config, rule, columns, keyed, state.visibility, rowKey = rowKey)
+
+  private def rows(state: GroupState, keeps: UTF8String => Boolean): SliceRows =
+    state.slice.fold(ChangeImages.none)(reader(state).sortedRows(_, keeps))
+}
+
+private object ChangeImages {
+
+  def none: SliceRows = new SliceRows {
+    override def hasNext: Boolean    = false
+    override def next(): InternalRow = throw new NoSuchElementException("no rows")
+    override def close(): Unit       = ()
+  }
+
+  def image(columns: StructType): UnsafeProjection =
+    UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
+      BoundReference(i, field.dataType, nullable = true)
+    }.toSeq)
+
+  /**
+   * Whether a key may be in some logs: rows of other keys are the same before and after. Its memory is bounded; the more
+   * keys, the more rows are compared in vain.
+   */
+  def keysOf(reader: SliceReader, logs: FileSlice): UTF8String => Boolean = {
+    val filter = BloomFilter.create(ExpectedKeys, FilterBits)
+    reader.logKeys(logs) { key => filter.putBinary(key.getBytes); () }
+    key => filter.mightContainBinary(key.getBytes)
+  }
+
+  /** 4 MB of bits: 1 % of other keys pass at 3.5 million keys. */
+  private val ExpectedKeys = 3500000L
+  private val FilterBits   = 32L << 20
+}

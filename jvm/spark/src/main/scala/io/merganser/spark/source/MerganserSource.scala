@@ -2,6 +2,7 @@ package io.merganser.spark.source
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
+import io.merganser.spark.change.ChangeData
 import io.merganser.spark.frame.{FrameWrite, PartitionBy}
 import io.merganser.spark.stream.StreamSink
 import io.merganser.table.options.IgnoredOptions
@@ -25,7 +26,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     with StreamSourceProvider {
 
   /** The table of the last [[inferSchema]], for the [[getTable]] after it: a read opens its table once. */
-  private var inferred: Option[(CaseInsensitiveStringMap, MerganserTable)] = None
+  private var inferred: Option[(CaseInsensitiveStringMap, Table)] = None
 
   override def shortName(): String = "merganser"
 
@@ -38,8 +39,9 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     val read                   = ReadConfig.parse(readOptions, session.conf.getAll)
     table.requireReadable(read)
     IgnoredReadOptions.warn(table.name(), read)
-    inferred = Some((options, table))
-    table.schema()
+    val changes = ChangeData.of(session, table.opened, read)
+    inferred = Some((options, changes.getOrElse(table)))
+    changes.fold(table.schema())(_.schema())
   }
 
   override def getTable(

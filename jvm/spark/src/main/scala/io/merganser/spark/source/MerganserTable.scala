@@ -84,8 +84,11 @@ final class MerganserTable(
   /** Checks what a read is as of, before it is planned. */
   private[source] def requireReadable(read: ReadConfig): Unit = {
     read.asOf.foreach(newest.asOf)
-    read.changes.foreach(changedRows)
+    read.changes.filter(_.changeData.isEmpty).foreach(changedRows)
   }
+
+  /** What its options say of a read. */
+  private[spark] def read: ReadConfig = ReadConfig.parse(options, session.conf.getAll)
 
   override def name(): String = label
 

@@ -1,6 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.change.ChangeData
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.{MerganserTable, TableNames}
 import io.merganser.table.options.Options
@@ -16,14 +17,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import scala.collection.JavaConverters._
 
 /**
- * `hudi_table_changes(table_or_path, 'latest_state', begin [, end])`: an incremental query, with the name and the
+ * `hudi_table_changes(table_or_path, 'latest_state' or 'cdc', begin [, end])`: an incremental query, with the name and the
  * arguments that Hudi gives it. Arguments are strings, dates or timestamps that do not depend on rows.
  */
 object TableChanges {
 
   private val Name = "hudi_table_changes"
 
-  private val Usage = s"$Name(table_or_path, 'latest_state', begin [, end])"
+  private val Usage = s"$Name(table_or_path, 'latest_state' or 'cdc', begin [, end])"
 
   val function: (FunctionIdentifier, ExpressionInfo, TableFunctionBuilder) =
     (FunctionIdentifier(Name), new ExpressionInfo(getClass.getName, Name), plan)
@@ -38,7 +39,8 @@ object TableChanges {
       Options.ChangesBegin.key -> begin
     ) ++ arguments.drop(3).headOption.map(end => Options.ChangesEnd.key -> text(end))
     val session = SparkSession.active
-    val table   = of(session, name).readingNow(options)
+    val rows    = of(session, name).readingNow(options)
+    val table   = ChangeData.of(session, rows.opened, rows.read).getOrElse(rows)
     DataSourceV2Relation.create(table, None, None, new CaseInsensitiveStringMap(Map.empty[String, String].asJava))
   }
 

@@ -48,7 +48,8 @@ private[spark] object WriterOptions {
       ),
       if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty,
       settings.eventTimeField.map(EventTimeColumn.of(schema, _, table.config.name)),
-      table.timeline.history
+      table.timeline.history,
+      table.config.changeLogging
     )
   }
 

@@ -1,0 +1,65 @@
+// Hot path: one call per row.
+package io.merganser.spark.change
+
+import io.merganser.table.change.{ChangeReason, GroupChange}
+import io.merganser.table.log.ChangeRecords
+import io.merganser.table.rule.StoredRule
+import io.merganser.table.settings.ChangeForm
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.merganser.RowJson
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Makes the rows of a read of change data from images.
+ *
+ * @param rule     the rule that the table stores, for reasons
+ * @param columns  the table's data columns
+ * @param required the columns to return
+ * @param zone     time zone of timestamps in JSON
+ */
+final case class ChangeRows(
+    rule: StoredRule,
+    columns: StructType,
+    form: ChangeForm,
+    required: StructType,
+    zone: String
+) {
+
+  /** For the changes of one commit, in a task. */
+  private[change] def of(change: GroupChange): ChangeOutput = new ChangeOutput(change, this)
+}
+
+private[change] final class ChangeOutput(change: GroupChange, rows: ChangeRows) {
+  private[this] val typed   = rows.form.typed
+  private[this] val names   = rows.required.fieldNames
+  private[this] val values  = new GenericInternalRow(names.length)
+  private[this] val project = UnsafeProjection.create(rows.required)
+  private[this] val reason =
+    if (names.contains(ChangeColumns.Reason)) new ChangeReason(rows.rule, rows.columns) else null
+  private[this] val json      = new RowJson(rows.columns, rows.zone)
+  private[this] val instant   = UTF8String.fromString(change.instant)
+  private[this] val completed = UTF8String.fromString(change.completed)
+
+  /** @return a row that is reused */
+  def row(before: UnsafeRow, after: UnsafeRow): UnsafeRow = {
+    var i = 0
+    while (i < names.length) {
+      values.update(i, value(names(i), before, after))
+      i += 1
+    }
+    project(values)
+  }
+
+  private def value(name: String, before: UnsafeRow, after: UnsafeRow): Any = name match {
+    case ChangeRecords.Operation =>
+      if (before == null) ChangeRecords.Insert else if (after == null) ChangeRecords.Delete else ChangeRecords.Update
+    case ChangeRecords.Time | ChangeColumns.Instant => instant
+    case ChangeColumns.CompletionTime               => completed
+    case ChangeRecords.Before                       => image(before)
+    case ChangeRecords.After                        => image(after)
+    case ChangeColumns.Reason                       => reason.of(before, after)
+  }
+
+  private def image(of: UnsafeRow): Any = if (of == null || typed) of else json.of(of)
+}

@@ -1,0 +1,97 @@
+package io.merganser.spark.change
+
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.change.{ChangeImages, GroupChange, OpenImages}
+import io.merganser.table.rule.StoredRule
+import io.merganser.table.settings.{ChangeForm, ReadConfig}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.types.StructType
+
+/** Changes that one task finds, one commit and file group after the other. */
+final case class ChangePartition(changes: Array[GroupChange]) extends InputPartition
+
+/** A scan of the changes of commits, each file group of a commit in one task. */
+final class ChangeScan(
+    session: SparkSession,
+    table: OpenTable,
+    read: ReadConfig,
+    form: ChangeForm,
+    requested: StructType,
+    changes: Seq[GroupChange]
+) extends Scan with Batch {
+
+  override def readSchema(): StructType = requested
+
+  override def toBatch: Batch = this
+
+  override def description(): String = {
+    val stored = changes.count(_.changeFiles.nonEmpty)
+    s"merganser changes of ${table.config.name} [commits: ${changes.map(_.instant).distinct.size}, file groups: " +
+      s"${changes.size}, by change files: $stored, by comparison: ${changes.size - stored}]"
+  }
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val conf     = session.sessionState.conf
+    val openCost = conf.filesOpenCostInBytes
+    val total    = changes.map(_.sizeBytes + openCost).sum
+    val target = math.min(conf.filesMaxPartitionBytes,
+      math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val packed        = Array.newBuilder[InputPartition]
+    var bin           = List.empty[GroupChange]
+    var bytes         = 0L
+    def close(): Unit = if (bin.nonEmpty) { packed += ChangePartition(bin.reverse.toArray); bin = Nil; bytes = 0 }
+    changes.foreach { change =>
+      if (bytes + change.sizeBytes > target) close()
+      bin = change :: bin
+      bytes += change.sizeBytes + openCost
+    }
+    close()
+    packed.result()
+  }
+
+  /** A user's merger class is needed only if rows are merged, or reasons are given. */
+  private def rule: StoredRule = {
+    val merges = changes.exists(c => Seq(c.before, c.after).exists(_.slice.exists(_.logs.nonEmpty)))
+    if (merges || form.reason) StoredRule.of(table.config, read.mergerClassesFor(table.config)) else StoredRule.Unmerged
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val stored = rule
+    ChangeReaderFactory(new ChangeImages(table.storage, table.config, stored, table.schema, table.rowKey),
+      ChangeRows(stored, table.schema, form, requested, session.sessionState.conf.sessionLocalTimeZone))
+  }
+}
+
+final case class ChangeReaderFactory(images: ChangeImages, rows: ChangeRows) extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    new ChangeReader(partition.asInstanceOf[ChangePartition].changes, images, rows)
+}
+
+/** Reads the changes of one commit and file group after the other; each has open files until it is at its end. */
+private final class ChangeReader(changes: Array[GroupChange], images: ChangeImages, rows: ChangeRows)
+    extends PartitionReader[InternalRow] {
+  private[this] var at                   = 0
+  private[this] var open: OpenImages     = _
+  private[this] var output: ChangeOutput = _
+
+  override def next(): Boolean = {
+    var found = open != null && open.next()
+    while (!found && at < changes.length) {
+      close()
+      open = images.open(changes(at))
+      output = rows.of(changes(at))
+      at += 1
+      found = open.next()
+    }
+    found
+  }
+
+  override def get(): InternalRow = output.row(open.before, open.after)
+
+  override def close(): Unit = if (open != null) {
+    open.close()
+    open = null
+  }
+}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
@@ -194,17 +194,51 @@ class Table(TableServices, TableChanges):
         Raises:
             MerganserError: Files or commits of the window are gone, or it cannot be one; the condition says which.
         """
-        reader = self._spark.read.format(_FORMAT).option("hoodie.datasource.query.type", "incremental")
-        begin = "earliest" if since is None else _time("since", since)
-        reader = reader.option("hoodie.datasource.read.begin.instanttime", begin)
-        if until is not None:
-            reader = reader.option("hoodie.datasource.read.end.instanttime", _time("until", until))
-        rows = reader.load(self.path)
+        rows = self._incremental(since, until).load(self.path)
         if where is not None:
             rows = rows.where(where)
         if columns is not None:
             rows = rows.select(*([columns] if isinstance(columns, str) else columns))
         return rows
+
+    def change_data(
+        self,
+        since: str | date | None = None,
+        *,
+        until: str | date | None = None,
+        reason: bool = False,
+        json: bool = False,
+    ) -> DataFrame:
+        """Return what each commit of a window changed: operation, row before and row after.
+
+        One row for each changed row and commit: ``op`` (``i``, ``u`` or ``d``), ``instant`` and ``completion_time`` of
+        the commit, ``before`` and ``after`` as structs of the table's columns, one of them null for an insert or a
+        delete. A row that a commit left as it was is not among them. Rows come in no order.
+
+        Args:
+            since: Commits that completed after this time, as for :meth:`changes`. ``None``: from the first commit on.
+            until: Commits that completed up to this time, inclusive. ``None``: the newest commit.
+            reason: Adds the column ``reason``: ``won``, ``tie``, ``filled`` or ``deleted``.
+            json: Returns the columns of Hudi's reads instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
+
+        Raises:
+            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition says which.
+        """
+        reader = (
+            self._incremental(since, until)
+            .option("hoodie.datasource.query.incremental.format", "cdc")
+            .option("spark.merganser.read.changeImages", "json" if json else "struct")
+            .option("spark.merganser.read.changeReason", str(reason).lower())
+        )
+        return reader.load(self.path)
+
+    def _incremental(self, since: str | date | None, until: str | date | None) -> DataFrameReader:
+        reader = self._spark.read.format(_FORMAT).option("hoodie.datasource.query.type", "incremental")
+        begin = "earliest" if since is None else _time("since", since)
+        reader = reader.option("hoodie.datasource.read.begin.instanttime", begin)
+        if until is not None:
+            reader = reader.option("hoodie.datasource.read.end.instanttime", _time("until", until))
+        return reader
 
     def upsert(
         self,

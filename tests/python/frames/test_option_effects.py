@@ -39,6 +39,7 @@ TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
 HIVE = "test_hive_metastore.py::"
 CLEANING = "test_cleaning.py::"
+CHANGE_DATA = "test_change_data.py::"
 LOG_COMPACTIONS = "test_log_compaction.py::"
 BACKGROUND = "BackgroundServicesSuite.scala::"
 CLUSTERED = "ClusteringServiceSuite.scala::"
@@ -64,6 +65,10 @@ SEEN = {
     "hoodie.datasource.write.partitionpath.field": "test_frame_tables.py::test_partitions_lie_in_folders_as_asked_for",
     "hoodie.table.ordering.fields": RULES + "test_several_ordering_fields_are_compared_one_after_the_other",
     "hoodie.write.record.merge.mode": "test_partial_writes.py::test_under_commit_time_the_newer_columns_stay",
+    "hoodie.table.cdc.enabled": CHANGE_DATA + "test_each_commit_has_its_changes_with_the_rows_before_and_after",
+    "hoodie.table.cdc.supplemental.logging.mode": "GroupChangesSuite.scala::a table of any mode of change files",
+    "spark.merganser.read.changeImages": CHANGE_DATA + "test_sql_and_frames_read_change_data_as_hudi_names_it",
+    "spark.merganser.read.changeReason": CHANGE_DATA + "test_each_commit_has_its_changes_with_the_rows_before",
     "hoodie.record.merge.mode": "test_sql_tables.py::test_create_table_keeps_what_tblproperties_say",
     "hoodie.write.record.merge.strategy.id": MERGERS + "test_strategy_and_mode_are_stored_and_the_class_is_not",
     "hoodie.datasource.write.payload.class": "test_upgrade.py::test_a_payload_class_becomes_what_it_means_at_version_9",

@@ -25,6 +25,12 @@ FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
 SEEDS = range(FIRST_SEED, FIRST_SEED + 50)
 BATCHES = 4
 
+CHANGE_DATA = {
+    "hoodie.datasource.query.type": "incremental",
+    "hoodie.datasource.query.incremental.format": "cdc",
+    "hoodie.datasource.read.begin.instanttime": "earliest",
+    "spark.merganser.read.changeImages": "struct",
+}
 EVENT_TIME = next(rule for rule in RULES if rule.name == "event time")
 
 # Rules differ in nothing that a Spark line could change: other lines run one of each make; all with MERGANSER_FULL=1.
@@ -46,10 +52,17 @@ def histories(rule: Rule, *, erasing: bool = False) -> list[list[list[Any]]]:
 
 
 def result(
-    spark: SparkSession, path: Path, batches: Sequence[Batch], rule: Rule, table_type: str, *, compacting: bool = False
+    spark: SparkSession,
+    path: Path,
+    batches: Sequence[Batch],
+    rule: Rule,
+    table_type: str,
+    *,
+    compacting: bool = False,
+    recording: bool = True,
 ) -> dict[str, Row]:
     """Write the batches, one commit each, and read the table."""
-    options = {KEY: "id", TYPE: table_type, **rule.settings}
+    options = {KEY: "id", TYPE: table_type, "hoodie.table.cdc.enabled": str(recording).lower(), **rule.settings}
     for batch in batches:
         upserts, erasures = ([v.row for v in batch if v.erases is erases] for erases in (False, True))
         for rows, operation in ((upserts, "upsert"), (erasures, "delete")):
@@ -59,6 +72,22 @@ def result(
         if compacting:
             Table.load(spark, str(path)).compact(options=rule.for_readers)
     return read(spark, path, rule)
+
+
+def folded_changes(spark: SparkSession, path: Path, rule: Rule) -> dict[str, Row]:
+    """The rows that the changes of all commits give, each checked against the rows before it."""
+    reader = spark.read.format("merganser").options(**rule.for_readers, **CHANGE_DATA)
+    image = [f"{side}.{name} {side}_{name}" for side in ("before", "after") for name in names(rule)]
+    found = reader.load(str(path)).selectExpr("op", "completion_time", *image).collect()
+    rows: dict[str, Row] = {}
+    for change in sorted(found, key=lambda row: (row.completion_time, row.op)):
+        old, new = ({name: change[f"{side}_{name}"] for name in names(rule)} for side in ("before", "after"))
+        if change.op != "i":
+            assert rows.pop(old["id"]) == old, f"{path.name}: {change}"
+        if change.op != "d":
+            assert new["id"] not in rows, f"{path.name}: {change}"
+            rows[new["id"]] = new
+    return rows
 
 
 def names(rule: Rule) -> list[str]:
@@ -90,11 +119,28 @@ def test_every_path_gives_what_the_fold_gives(spark: SparkSession, tmp_path: Pat
         found = result(spark, tmp_path / name.replace(" ", "-"), batches, rule, table_type, compacting=compacting)
         agree(found, fold(rule, batches, tombstones=tombstones), name)
 
+    def changes(name: str) -> None:
+        path = tmp_path / name.replace(" ", "-")
+        agree(folded_changes(spark, path, rule), read(spark, path, rule), f"changes of {name}")
+
     check("combined in one batch", whole, COW, tombstones=False, compacting=False)
     check("merged at write", batches, COW, tombstones=False, compacting=False)
     check("merged at read", batches, MOR, tombstones=True, compacting=False)
     check("one version a batch and merged at read", single, MOR, tombstones=True, compacting=False)
     check("compacted after each batch", batches, MOR, tombstones=False, compacting=True)
+    if FULL or rule.name in ON_EACH_LINE:
+        # Recorded where a base file was replaced, compared elsewhere.
+        changes("merged at write")
+        changes("merged at read")
+    if FULL:
+        changes("compacted after each batch")
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_changes_that_no_file_has_give_what_the_fold_gives(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    batches = together(histories(EVENT_TIME))
+    expected = result(spark, tmp_path / "t", batches, EVENT_TIME, kind, recording=False)
+    agree(folded_changes(spark, tmp_path / "t", EVENT_TIME), expected, "changes by comparison")
 
 
 @each_rule

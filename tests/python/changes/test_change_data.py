@@ -1,0 +1,128 @@
+"""Change data: what each commit changed, with the rows before and after, of both types of tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import frame, load, refused, save
+from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from pyspark.sql import SparkSession
+from sql_steps import Sql
+
+from merganser import Table
+
+COLUMNS = "id string, v int, note string, ts bigint"
+OPTIONS = {KEY: "id", ORDERING: "ts"}
+RECORDED = {"hoodie.table.cdc.enabled": "true"}
+FILLING = "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"
+each_type = pytest.mark.parametrize("kind", [COW, MOR])
+each_source = pytest.mark.parametrize("recorded", [{}, RECORDED], ids=["compared", "recorded"])
+
+
+def upsert(spark: SparkSession, path: Path, rows: list[Any], **options: str) -> None:
+    save(frame(spark, rows, COLUMNS), path, {**OPTIONS, **options})
+
+
+def changes(spark: SparkSession, path: Path, since: str = "earliest", **more: Any) -> list[tuple[Any, ...]]:
+    """Number of the commit, operation, row before and row after, in the order of the commits."""
+    found = Table.load(spark, str(path)).change_data(since=since, **more).collect()
+    instants = sorted({row.instant for row in found})
+    shown = [
+        (instants.index(r.instant), r.op, r.before and tuple(r.before), r.after and tuple(r.after), *r[5:])
+        for r in found
+    ]
+    return sorted(shown, key=str)
+
+
+@pytest.mark.e2e
+@each_type
+@each_source
+def test_each_commit_has_its_changes_with_the_rows_before_and_after(
+    spark: SparkSession, tmp_path: Path, kind: str, recorded: dict[str, str]
+) -> None:
+    path, options = tmp_path / "t", {TYPE: kind, **recorded}
+    upsert(spark, path, [("a", 1, "x", 1), ("b", 2, None, 5)], **options)
+    upsert(spark, path, [("a", 3, "y", 2), ("b", 9, "late", 4), ("c", 4, None, 1)], **options)
+    if kind == MOR:
+        Table.load(spark, str(path)).compact()
+    upsert(spark, path, [("a", 3, "y", 2), ("b", 5, None, 5)], **options)
+    upsert(spark, path, [("c", None, None, None)], **options, **{OPERATION: "delete"})
+    assert changes(spark, path, reason=True) == [
+        (0, "i", None, ("a", 1, "x", 1), "won"),
+        (0, "i", None, ("b", 2, None, 5), "won"),
+        (1, "i", None, ("c", 4, None, 1), "won"),
+        (1, "u", ("a", 1, "x", 1), ("a", 3, "y", 2), "won"),
+        (2, "u", ("b", 2, None, 5), ("b", 5, None, 5), "tie"),
+        (3, "d", ("c", 4, None, 1), None, "deleted"),
+    ]
+    third = Table.load(spark, str(path)).change_data(since="earliest").selectExpr("max(completion_time)").first()
+    assert third is not None
+    assert changes(spark, path, since=third[0]) == []
+    columns = Table.load(spark, str(path)).change_data(since="earliest", json=True).filter("op = 'd'").collect()
+    assert [row.asDict().keys() for row in columns] == [{"op", "ts_ms", "before", "after"}]
+    assert json.loads(columns[0].before) == {"id": "c", "v": 4, "note": None, "ts": 1}
+    assert columns[0].after is None
+
+
+@each_source
+def test_an_overwrite_deletes_what_it_replaces_and_a_moved_row_is_deleted_and_inserted(
+    spark: SparkSession, tmp_path: Path, recorded: dict[str, str]
+) -> None:
+    path = tmp_path / "t"
+    options = {PARTITION: "note", INDEX: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
+    upsert(spark, path, [("a", 1, "x", 1), ("b", 2, "x", 1)], **options, **recorded)
+    upsert(spark, path, [("a", 1, "y", 2)], **options)
+    upsert(spark, path, [("c", 3, "x", 3)], **options, **{OPERATION: "insert_overwrite"})
+    assert changes(spark, path)[2:] == [
+        (1, "d", ("a", 1, "x", 1), None),
+        (1, "i", None, ("a", 1, "y", 2)),
+        (2, "d", ("b", 2, "x", 1), None),
+        (2, "i", None, ("c", 3, "x", 3)),
+    ]
+
+
+@each_type
+def test_services_change_nothing_and_a_column_that_was_filled_says_so(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {TYPE: kind, "hoodie.datasource.write.payload.class": FILLING}
+    upsert(spark, path, [("a", None, "x", 5), ("b", 1, "x", 1)], **options)
+    upsert(spark, path, [("a", 7, None, 5)], **options)
+    table = Table.load(spark, str(path))
+    before = changes(spark, path, reason=True)
+    assert before[2:] == [(1, "u", ("a", None, "x", 5), ("a", 7, "x", 5), "filled")]
+    if kind == MOR:
+        table.compact()
+    table.cluster()
+    assert changes(spark, path, reason=True) == before
+
+
+@pytest.mark.e2e
+def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, sql: Sql, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    upsert(spark, path, [("a", 1, None, 1)], **RECORDED)
+    upsert(spark, path, [("a", 2, None, 2)], **RECORDED)
+    found = spark.sql(f"SELECT op, before, after FROM hudi_table_changes('{path}', 'cdc', 'earliest')").collect()
+    images = [(r.op, r.before and json.loads(r.before)["v"], r.after and json.loads(r.after)["v"]) for r in found]
+    assert sorted(images, key=str) == [("i", None, 1), ("u", 1, 2)]
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.query.incremental.format": "cdc",
+        "hoodie.datasource.read.begin.instanttime": "earliest",
+    }
+    read = load(spark, path, **options)
+    assert read.columns == ["op", "ts_ms", "before", "after"]
+    assert read.groupBy("op").count().orderBy("op").collect() == [("i", 1), ("u", 1)]
+
+
+def test_cleaned_files_are_an_error_that_names_the_setting(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for i in range(5):
+        upsert(spark, path, [("a", i, None, i)], **{"hoodie.clean.automatic": "false"})
+    Table.load(spark, str(path)).clean(options={"hoodie.clean.commits.retained": "1"})
+    refused(lambda: changes(spark, path), "CHANGE_DATA_CLEANED", "hoodie.clean.commits.retained")
+    commits = [action.instant for action in Table.load(spark, str(path)).history() if action.action == "commit"]
+    assert changes(spark, path, since=commits[1]) == [(0, "u", ("a", 3, None, 3), ("a", 4, None, 4))]

@@ -197,11 +197,11 @@ CHANGES_END = "hoodie.datasource.read.end.instanttime"
 CHANGES_FORMAT = "hoodie.datasource.query.incremental.format"
 CHANGES_SCHEMA_OF_END = "hoodie.datasource.read.schema.use.end.instanttime"
 AS_OF_INSTANT = "as.of.instant"
+CHANGE_IMAGES = "spark.merganser.read.changeImages"
+CHANGE_REASONS = "spark.merganser.read.changeReason"
 STREAM_START = "hoodie.datasource.streaming.startOffset"
 STREAM_MAX_FILES = "maxFilesPerTrigger"
 STREAM_MAX_BYTES = "maxBytesPerTrigger"
-CHANGE_IMAGES = "spark.merganser.read.changeImages"
-CHANGE_REASONS = "spark.merganser.read.changeReason"
 
 # --- of the spark application
 

@@ -259,7 +259,7 @@ def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
     files = {**PYTESTS, **{f.name: f for f in ROOT.glob("jvm/*/src/test/**/*.scala")}}
     for key, place in SEEN.items():
         file, name = place.split("::")
-        begin = f"def {name}" if file.endswith(".py") else rf'test\(\s*"{re.escape(name)}'
+        begin = f"def {name}" if file.endswith(".py") else rf'test\(\s*s?"(?:version \$version: )?{re.escape(name)}'
         assert re.search(begin, files[file].read_text()), f"{key}: {file} has no test '{name}'"
 
 

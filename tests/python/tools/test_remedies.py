@@ -55,6 +55,7 @@ OF_OTHERS = {
     "spark.executor.memory",
     "spark.sql.catalog.spark_catalog",
     "spark.sql.sources.partitionOverwriteMode",
+    "spark.sql.streaming.disabledV2MicroBatchReaders",
     "fs.s3a.attempts.maximum",
     "fs.s3a.create.conditional.enabled",
 }
@@ -65,7 +66,7 @@ STATEMENT = re.compile(
     r"|\bTable\.\w+\(\)|\.overwrite\(condition\)|\.(?:overwritePartitions|createOrReplace)\(\)"
     r"|_hoodie_commit_time [<>]=?)"
 )
-OPTION = re.compile(r"(?<![\w.])(?:hoodie|spark)(?:\.[A-Za-z_{}]+)+(?:\.\*)?|\bas\.of\.instant\b|\bfs\.s3a\.[a-z.]+")
+OPTION = re.compile(r"(?<![\w.])(?:hoodie|spark)(?:\.[A-Za-z0-9_{}]+)+(?:\.\*)?|\bas\.of\.instant\b|\bfs\.s3a\.[a-z.]+")
 
 
 def messages() -> dict[str, str]:

@@ -201,11 +201,11 @@ public final class Options {
   public static final String CHANGES_FORMAT = "hoodie.datasource.query.incremental.format";
   public static final String CHANGES_SCHEMA_OF_END = "hoodie.datasource.read.schema.use.end.instanttime";
   public static final String AS_OF_INSTANT = "as.of.instant";
+  public static final String CHANGE_IMAGES = "spark.merganser.read.changeImages";
+  public static final String CHANGE_REASONS = "spark.merganser.read.changeReason";
   public static final String STREAM_START = "hoodie.datasource.streaming.startOffset";
   public static final String STREAM_MAX_FILES = "maxFilesPerTrigger";
   public static final String STREAM_MAX_BYTES = "maxBytesPerTrigger";
-  public static final String CHANGE_IMAGES = "spark.merganser.read.changeImages";
-  public static final String CHANGE_REASONS = "spark.merganser.read.changeReason";
 
   // --- of the spark application
 

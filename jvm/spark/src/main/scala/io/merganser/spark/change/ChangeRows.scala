@@ -59,6 +59,7 @@ private[change] final class ChangeOutput(change: GroupChange, rows: ChangeRows) 
     case ChangeRecords.Before                       => image(before)
     case ChangeRecords.After                        => image(after)
     case ChangeColumns.Reason                       => reason.of(before, after)
+    case other                                      => throw new IllegalStateException(s"no change has a column $other")
   }
 
   private def image(of: UnsafeRow): Any = if (of == null || typed) of else json.of(of)

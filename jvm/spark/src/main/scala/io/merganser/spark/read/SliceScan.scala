@@ -93,10 +93,13 @@ final class SliceScan(
 
   override def filter(found: Array[Filter]): Unit = kept = pruning.prune(slices, found.toSeq)
 
-  /** Equal scans of one query share an exchange. Spark compares runtime filters itself. */
+  /**
+   * Equal scans of one query share an exchange. Spark compares runtime filters itself. Which blocks of a log are read
+   * depends on the timeline: in version 6 several commits append to one file.
+   */
   private def identity: Seq[Any] =
     Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, rule, readOptimized,
-      changed)
+      changed, if (isMerged) table.timeline.completed else Nil)
 
   override def equals(other: Any): Boolean = other match {
     case scan: SliceScan => (this eq scan) || identity == scan.identity

@@ -197,7 +197,8 @@ object ClusteringService {
   /**
    * Runs all planned clusterings.
    *
-   * @param added the one that was planned for this run. It is the first, as it counts as abandoned while nobody runs it.
+   * @param added the one that was planned for this run. It is the first, as it counts as abandoned while nobody runs
+   * it.
    */
   private def runWith(
       added: Option[String],

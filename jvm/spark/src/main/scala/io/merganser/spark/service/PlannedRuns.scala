@@ -22,10 +22,10 @@ private[service] final case class PlannedRuns[T](done: Seq[T], failed: Seq[(Inst
    * @param procedure that runs one of them again
    * @throws MerganserException PLANNED_SERVICE_FAILED if one of several has failed; the error of the only one
    */
-  def requireAll(table: OpenTable, service: String, procedure: String): Unit = failed match {
-    case Seq()                           => ()
-    case Seq((_, error)) if done.isEmpty => throw error
-    case (first, error) +: others =>
+  def requireAll(table: OpenTable, service: String, procedure: String): Unit = failed.toList match {
+    case Nil                               => ()
+    case (_, error) :: Nil if done.isEmpty => throw error
+    case (first, error) :: others =>
       val thrown = MerganserException("PLANNED_SERVICE_FAILED", "service" -> service, "instant" -> first.requested,
         "path" -> table.storage, "failure" -> PlannedRuns.describe(error), "done" -> done.size,
         "failed" -> failed.map(_._1.requested).mkString(", "), "procedure" -> procedure).causedBy(error)

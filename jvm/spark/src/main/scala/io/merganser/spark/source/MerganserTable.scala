@@ -66,7 +66,7 @@ final class MerganserTable(
   /** The window of its own options: those of a session change no columns. */
   private lazy val ownChanges: Option[ChangesConfig] =
     if (options.keys.exists(k => Options.QueryType.names.exists(_.equalsIgnoreCase(k))))
-      ReadConfig.parse(options, Map.empty).changes
+      read.changes
     else None
 
   private def asOfEnd(changes: ChangesConfig): OpenTable = newest.as(changedRows(changes).view)
@@ -152,7 +152,8 @@ final class MerganserTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)
 
-  override def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
+  override def isCurrent: Boolean =
+    !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key)) && !ownChanges.exists(_.end.isDefined)
 
   /** The table as a statement reads it: as of the statement's start. */
   override def pinnedTo(opened: OpenTable): MerganserTable =

@@ -14,17 +14,23 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{StringType, TimestampType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import java.time.{Instant, ZoneOffset}
+import java.time.format.DateTimeFormatter
+
 import scala.collection.JavaConverters._
 
 /**
- * `hudi_table_changes(table_or_path, 'latest_state' or 'cdc', begin [, end])`: an incremental query, with the name and the
- * arguments that Hudi gives it. Arguments are strings, dates or timestamps that do not depend on rows.
+ * `hudi_table_changes(table_or_path, 'latest_state' or 'cdc', begin [, end])`: an incremental query, with the name and
+ * the arguments that Hudi gives it. Arguments are strings, dates or timestamps that do not depend on rows.
  */
 object TableChanges {
 
   private val Name = "hudi_table_changes"
 
   private val Usage = s"$Name(table_or_path, 'latest_state' or 'cdc', begin [, end])"
+
+  private val Moment =
+    DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'", java.util.Locale.ROOT).withZone(ZoneOffset.UTC)
 
   val function: (FunctionIdentifier, ExpressionInfo, TableFunctionBuilder) =
     (FunctionIdentifier(Name), new ExpressionInfo(getClass.getName, Name), plan)
@@ -44,12 +50,13 @@ object TableChanges {
     DataSourceV2Relation.create(table, None, None, new CaseInsensitiveStringMap(Map.empty[String, String].asJava))
   }
 
-  /** Times as [[io.merganser.table.timeline.AsOf]] parses them: a timestamp is milliseconds since 1970. */
+  /** Times as [[io.merganser.table.timeline.AsOf]] parses them: a timestamp is one in UTC, with milliseconds. */
   private def text(argument: Expression): String = {
     val found =
       try argument.dataType match {
           case TimestampType =>
-            Option(argument.eval()).map(micros => Math.floorDiv(micros.asInstanceOf[Long], 1000L).toString)
+            Option(argument.eval()).map(micros =>
+              Moment.format(Instant.ofEpochMilli(Math.floorDiv(micros.asInstanceOf[Long], 1000L))))
           case _ =>
             Option(Cast(argument, StringType, Some(SparkSession.active.sessionState.conf.sessionLocalTimeZone)).eval())
               .map(_.toString)

@@ -62,7 +62,7 @@ private[stream] final case class StreamPartition(of: InputPartition, reader: Par
 private[stream] object StreamPartition {
 
   def of(batch: Batch): Seq[InputPartition] = {
-    val partitions = batch.planInputPartitions().toSeq
+    val partitions  = batch.planInputPartitions().toSeq
     lazy val reader = batch.createReaderFactory()
     partitions.map(StreamPartition(_, reader))
   }

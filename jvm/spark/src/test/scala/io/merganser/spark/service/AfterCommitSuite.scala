@@ -157,7 +157,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs == TableWrite.ManyLogs - 1)
     assert(write("k1@200=y") == WriteNotes() && logs == TableWrite.ManyLogs)
     val noted = write("k1@201=z", "hoodie.compact.inline" -> "false")
-    assert(noted.warnings.exists(_.contains(s"${TableWrite.ManyLogs + 1} log files")) && logs == TableWrite.ManyLogs + 1)
+    assert(
+      noted.warnings.exists(_.contains(s"${TableWrite.ManyLogs + 1} log files")) && logs == TableWrite.ManyLogs + 1)
     assert(write("k1@202=q").warnings.isEmpty && logs == 0)
     assert(rows(table) == Seq("k1@202=q", "k2@1=a"))
   }

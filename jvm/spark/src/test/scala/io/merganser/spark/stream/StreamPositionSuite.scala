@@ -6,8 +6,8 @@ class StreamPositionSuite extends AnyFunSuite {
 
   /** As they are in checkpoints: another form needs another version. */
   private val stored = Seq(
-    StreamPosition.Begin                         -> """{"version":1}""",
-    StreamPosition(Some("20261123150000123"))    -> """{"version":1,"time":"20261123150000123"}""",
+    StreamPosition.Begin -> """{"version":1}""",
+    StreamPosition(Some("20261123150000123")) -> """{"version":1,"time":"20261123150000123"}""",
     StreamPosition(Some("20261123150000123"), Some(SnapshotPart(3, 10, "8c736521"))) ->
       """{"version":1,"time":"20261123150000123","snapshot":{"next":3,"of":10,"groups":"8c736521"}}"""
   )

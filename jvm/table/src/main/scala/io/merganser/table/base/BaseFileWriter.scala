@@ -68,7 +68,8 @@ final class BaseFileWriter(
 ) {
   private[this] val file = new BaseFileOutput(HadoopOutputFile.fromPath(path, conf))
   private[this] val writer =
-    new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys, beginFooter)
+    new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
+      () => beginFooter())
   private[this] var rows = 0L
 
   /** @param row not retained, so it may be reused */

@@ -122,8 +122,8 @@ private object ChangeImages {
     }.toSeq)
 
   /**
-   * Whether a key may be in some logs: rows of other keys are the same before and after. Its memory is bounded; the more
-   * keys, the more rows are compared in vain.
+   * Whether a key may be in some logs: rows of other keys are the same before and after. Its memory is bounded; the
+   * more keys, the more rows are compared in vain.
    */
   def keysOf(reader: SliceReader, logs: FileSlice): UTF8String => Boolean = {
     val filter = BloomFilter.create(ExpectedKeys, FilterBits)

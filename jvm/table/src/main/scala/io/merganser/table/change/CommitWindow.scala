@@ -43,6 +43,13 @@ final class CommitWindow private (
   private lazy val archivedTimes: Map[String, String] =
     begin.orElse(end).filter(_ => hasTimes && !timeline.isWhole).fold(Map.empty[String, String])(archive.completedAfter)
 
+  /** Archived writes and services that completed after the end of the window. */
+  private lazy val archivedLater: Seq[(Instant, CommitMetadata)] = {
+    val late = archivedTimes.filter { case (_, completed) => end.exists(_ < completed) }.keySet
+    if (late.isEmpty) Nil
+    else archive.newestFirst(Some(late.min), Some(late.max)).filter { case (i, _) => late(i.requested) }.toList
+  }
+
   /** A time up to which no commit of the table has been requested, as far as it is known. */
   private lazy val oldest: Option[String] = {
     val here = timeline.completed.headOption.map(_.requested)
@@ -94,7 +101,7 @@ final class CommitWindow private (
    */
   lazy val view: Timeline = end match {
     case Some(time) if !isUpToNow(time) =>
-      val later = archivedTimes.collect { case (requested, completed) if time < completed => requested }.toSet
+      val later = archivedLater.collect { case (i, m) if !m.operationType.isService => i.requested }.toSet
       CommitWindow.described(config, "until", time) {
         val travel = new TimeTravel(storage, config, timeline)
         if (!isEmpty) travel.toCompletion(time, later)
@@ -110,15 +117,22 @@ final class CommitWindow private (
   private def isUpToNow(time: String): Boolean =
     timeline.completed.filter(time < timeOf(_)).sortBy(timeOf).reverseIterator.forall(
       timeline.metadata(_).operationType.isService) &&
-      !timeline.instants.exists(i => time < i.requested && (i.action == Action.Restore || i.action == Action.Rollback))
+      !timeline.instants.exists(i =>
+        time < i.requested && (i.action == Action.Restore || i.action == Action.Rollback)) &&
+      archivedLater.forall(_._2.operationType.isService)
 
   /** Services that completed after the end of the window, and whose files [[view]] has. */
   private[change] def laterServices: Seq[(Instant, CommitMetadata)] =
-    end.toSeq.flatMap(time => view.completed.filter(time < timeOf(_))).map(i => i -> view.metadata(i))
+    end.toSeq.flatMap(time => view.completed.filter(time < timeOf(_))).map(i => i -> view.metadata(i)) ++
+      archivedLater.filter { case (i, m) => m.operationType.isService && view.isCompleted(i.requested) }
 
   /** False if rows lost their commit time in a clustering. */
-  private[change] def keepsCommitTimes(clustering: Instant): Boolean =
-    !timeline.completed.contains(clustering) || timeline.clusteringPlan(clustering).forall(_.preservesCommit)
+  private[change] def keepsCommitTimes(clustering: Instant): Boolean = {
+    val plan =
+      if (timeline.completed.contains(clustering)) timeline.clusteringPlan(clustering)
+      else archive.plan(clustering).flatMap(RequestedReplace.decode(_).plan)
+    plan.forall(_.preservesCommit)
+  }
 
   /** See [[CommitTimes]]. */
   private[change] def timesOf(commits: Set[String]): Option[CommitTimes] = begin.flatMap { after =>

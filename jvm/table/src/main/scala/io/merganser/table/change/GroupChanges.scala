@@ -141,8 +141,8 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   private final class State(val time: String) {
 
     /**
-     * A clean leaves the slices that its oldest retained commit replaced, so time travel is stricter: here it is seen at
-     * the files whether a state is whole.
+     * A clean leaves the slices that its oldest retained commit replaced, so time travel is stricter: here it is seen
+     * at the files whether a state is whole.
      */
     private lazy val past =
       if (timeline.start.forall(_ <= time)) timeline.asOfCompletion(time)

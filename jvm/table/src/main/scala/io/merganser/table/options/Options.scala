@@ -423,16 +423,16 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
 
   val ChangesFormat: OptionEntry = read("hoodie.datasource.query.incremental.format",
     oneOf("latest_state", "cdc"), Some("latest_state"),
-    "Incremental queries: `latest_state` returns each changed row once, as it was at the end of the window; `cdc` what " +
-      "each commit changed, with operation, row before and row after.")
+    "Incremental queries: `latest_state` returns each changed row once, as it was at the end of the window; `cdc` " +
+      "what each commit changed, with operation, row before and row after.")
 
   val ChangesSchemaOfEnd: OptionEntry = read("hoodie.datasource.read.schema.use.end.instanttime", Bool, Some("false"),
     "Incremental queries: return the columns of the end of the window instead of those of now. A table whose columns " +
       "have versions (schema on read) always returns the former.")
 
   val ChangeImages: OptionEntry = read("spark.merganser.read.changeImages", oneOf("json", "struct"), Some("json"),
-    "Change data: `json` returns the columns of Hudi's reads, with images as JSON; `struct` returns images as structs of " +
-      "the table's columns, and the completion time of each commit.")
+    "Change data: `json` returns the columns of Hudi's reads, with images as JSON; `struct` returns images as " +
+      "structs of the table's columns, and the completion time of each commit.")
 
   val ChangeReasons: OptionEntry = read("spark.merganser.read.changeReason", Bool, Some("false"),
     "Change data: adds the column `reason`: `won`, `tie`, `filled` or `deleted`.")

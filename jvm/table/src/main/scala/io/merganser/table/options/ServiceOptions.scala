@@ -9,8 +9,8 @@ private[options] trait ServiceOptions extends OptionDefinitions {
 
   val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
     "After a write to a merge-on-read table, compact when a compaction is due " +
-      "(hoodie.compact.inline.trigger.strategy). Where neither this nor another option of compactions after writes is " +
-      "set, a write to a slice of 100 logs compacts.")
+      "(hoodie.compact.inline.trigger.strategy). Where neither this nor another option of compactions after writes " +
+      "is set, a write to a slice of 100 logs compacts.")
   val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
     "`true`, where it is set: after a write to a merge-on-read table, schedule a compaction when one is due, and run " +
       "it in the background of the session. hoodie.compact.inline=true takes precedence. `false` turns " +

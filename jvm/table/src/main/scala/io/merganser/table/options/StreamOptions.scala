@@ -25,8 +25,8 @@ private[options] trait StreamOptions extends OptionDefinitions {
       "table. `latest`: with the next commit. A time in one of the forms of `as.of.instant`: with commits that " +
       "completed later; the instant of a commit means that commit.")
   val StreamMaxFiles: OptionEntry = read("maxFilesPerTrigger", Integer(1), None,
-    "Streams from a table: a micro-batch takes commits until their files are more than this, but at least one commit; " +
-      "of the first snapshot, file groups likewise. Not with `Trigger.Once`.")
+    "Streams from a table: a micro-batch takes commits until their files are more than this, but at least one " +
+      "commit; of the first snapshot, file groups likewise. Not with `Trigger.Once`.")
   val StreamMaxBytes: OptionEntry = read("maxBytesPerTrigger", Integer(1), None,
     "Streams from a table: the same for the size of the files, in bytes. With both, the first that is reached counts.")
 

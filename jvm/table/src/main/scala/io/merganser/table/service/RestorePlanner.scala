@@ -212,11 +212,12 @@ private[service] final class RestorePlanner(
   }
 
   /**
-   * Whether several writes may have blocks in a file: a log of version 6, also of a table that was upgraded. Change files
-   * are of one write.
+   * Whether several writes may have blocks in a file: a log of version 6, also of a table that was upgraded. Change
+   * files are of one write.
    */
   private def isShared(name: String): Boolean =
-    config.isMergeOnRead && FileNames.isLog(name) && !ChangeFiles.is(name) && (config.version < 8 || !config.isCreatedInLayout2)
+    config.isMergeOnRead && FileNames.isLog(name) && !ChangeFiles.is(name) &&
+      (config.version < 8 || !config.isCreatedInLayout2)
 
   private def ofBlocks(file: DataFile, path: String, instants: Set[String]): Option[RemovedFile] =
     storage.status(path).flatMap { status =>

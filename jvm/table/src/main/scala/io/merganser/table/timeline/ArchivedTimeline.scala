@@ -64,12 +64,11 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   /**
-   * Requested and completion times of the actions that completed after a time; empty in layout 1. The newest file of
-   * the history is read first, and no further one after a file that has none: a write that completed after a whole file
-   * of later ones is not found once that file has been merged with older ones.
+   * Requested and completion times of the actions that completed after a time; empty in layout 1. Two columns of every
+   * file of the history are read: a write may have completed after all writes of files that are newer than its own.
    */
   private[table] def completedAfter(time: String): Map[String, String] =
-    files.sortBy(_.range._2).reverseIterator.map(times(_).filter(_._2 > time)).takeWhile(_.nonEmpty).flatten.toMap
+    files.flatMap(times(_).filter(_._2 > time)).toMap
 
   /** A requested time up to that of the oldest action; reads no file in layout 2. */
   private[table] def oldest: Option[String] =
@@ -145,7 +144,7 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   private[table] def content(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.bytes())
 
   /** The content of the requested file of an archived instant; none in layout 1. */
-  private[timeline] def plan(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.plan())
+  private[table] def plan(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.plan())
 
   /** See [[Timeline.commitState]]: known for writes between the first and the last one of the history. */
   private[timeline] def commitState(requested: String): CommitState = {

@@ -38,8 +38,8 @@ final case class ClusteringGroup(
  *
  * @param params          of the strategy that runs it, by the names of options
  * @param preservesCommit whether rows keep their commit time
- * @param runsAtOnce      whether it is made for the run that follows: if that dies, the plan is of no use. Other engines
- *                        do not store it.
+ * @param runsAtOnce      whether it is made for the run that follows: if that dies, the plan is of no use. Other
+ *                        engines do not store it.
  */
 final case class ClusteringPlan(
     groups: Seq[ClusteringGroup],

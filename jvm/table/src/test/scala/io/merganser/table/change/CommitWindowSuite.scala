@@ -131,6 +131,18 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(found(s, "earliest").size == 41 && window(s, at(2)).isFromFirst && !window(s, at(11)).isFromFirst)
   }
 
+  test("an archived write that ended after all those of newer files of the history is found") {
+    val s = storage
+    table(storage = s)
+    commits(s, 1 to 40, Action.DeltaCommit)
+    completed(s, 5, 383)
+    archive(s, ArchiveConfig(minCommits = 20, maxCommits = 21)) // it and the commits up to the 20th
+    archive(s, ArchiveConfig(minCommits = 5, maxCommits = 6))
+    assert(active(s) == numbers(36 to 40))
+    assert(found(s, at(381)) == at(5) +: numbers(39 to 40))
+    assert(found(s, at(383)) == numbers(39 to 40))
+  }
+
   test("version 6 has no completion times: the window is one of requested times") {
     val s = storage
     Creation.create(s, properties(version = 6))
@@ -142,6 +154,36 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(found(s, commitAt(3)) == numbers(4 to 9))
     assert(groups(s, commitAt(3)).contains((4 to 9).map(n => s"f$n").toSet))
     assert(groups(s, at(1)).isEmpty)
+  }
+
+  test("an archived compaction that had begun at the end of the window counts as completed") {
+    val s = storage
+    table(storage = s)
+    commits(s, 1 to 40, Action.DeltaCommit)
+    completed(s, 205, 383, Action.Commit, metadata(OperationType.Compact, "a"))
+    completed(s, 395, 399, Action.Commit, metadata(OperationType.Compact, "a"))
+    archive(s, ArchiveConfig(minCommits = 5, maxCommits = 6))
+    assert(!active(s).contains(at(205)))
+    val view = rows(s, "earliest", at(382)).view
+    assert(view.isCompleted(at(205)) && view.isCompleted(commitAt(38)) && !view.isCompleted(commitAt(39)))
+  }
+
+  test("a clustering that gave rows a new commit time is found in the history too") {
+    val s = storage
+    table(storage = s)
+    commits(s, 1 to 9, Action.DeltaCommit)
+    s.createNew(s".hoodie/timeline/${at(82)}.clustering.requested",
+      RequestedReplace.clustering(ClusteringPlan(Seq(ClusteringGroup(Seq(ClusteringSlice("p", "f7", None, Nil)), 1)),
+          Map.empty, preservesCommit = false), path => path))
+    val moved = metadata(OperationType.Cluster, "d").copy(replacedFileIds = Map("p" -> Seq("f7")))
+    s.createNew(s".hoodie/timeline/${at(82)}_${at(83)}.replacecommit",
+      CommitMetadata.encodeAvro(moved, isReplace = true))
+    commits(s, 10 to 20, Action.DeltaCommit)
+    service(s, 145, Action.Clean, CleanFixture.completed(Some(at(140))))
+    assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
+    archive(s, ArchiveConfig(minCommits = 5, maxCommits = 6))
+    assert(!active(s).contains(at(82)))
+    assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
   }
 
   test("bounds that cannot be right are errors by name, and an empty table has no changes") {

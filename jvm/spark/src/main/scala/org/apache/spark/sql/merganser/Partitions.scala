@@ -21,12 +21,21 @@ object Partitions {
   ): RDD[U] =
     new ZippedPartitionsRDD2(left.context, function, left, right)
 
-  /** Runs a job that applies the function. Returns the results of all partitions, in their order. */
+  /**
+   * Runs a job that applies the function. Returns the results of all partitions, in their order. After a failure its
+   * tasks have ended.
+   */
   def collect[T, U: ClassTag](rows: RDD[T])(function: Iterator[T] => Iterator[U]): Seq[U] = {
     val results = new Array[Array[U]](rows.getNumPartitions)
     // The cleaner reads the class of this function: this object's, which is small.
-    rows.context.runJob(rows, (_: TaskContext, it: Iterator[T]) => function(it).toArray, results.indices,
-      (partition: Int, found: Array[U]) => results(partition) = found)
+    try
+      rows.context.runJob(rows, (_: TaskContext, it: Iterator[T]) => function(it).toArray, results.indices,
+        (partition: Int, found: Array[U]) => results(partition) = found)
+    catch {
+      case failure: Throwable =>
+        RunningTasks.end(rows.context, rows.id)
+        throw failure
+    }
     results.toSeq.flatten
   }
 

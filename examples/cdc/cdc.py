@@ -35,6 +35,7 @@ from workload import KEYS, Workload
 from dev.maven import JarError
 
 HERE = Path(__file__).resolve().parent
+MARKER = ".merganser-cdc"  # in the folder of a run, which the next one deletes
 WAIT_S = 600  # on a busy machine a session alone may take a minute
 
 
@@ -264,8 +265,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     asked = vars(parser.parse_args(arguments))
     plan = Plan(**asked)
+    # Only what an earlier run has left behind: the folder may have other files.
+    if plan.out.exists() and any(plan.out.iterdir()) and not (plan.out / MARKER).is_file():
+        print(f"{plan.out} has files of others: give an empty folder, or a new one, by --out", file=sys.stderr)
+        return 2
     shutil.rmtree(plan.out, ignore_errors=True)
     plan.out.mkdir(parents=True)
+    (plan.out / MARKER).touch()
     try:
         with Postgres(fetched=plan.fetched) as server:
             run = Run(plan, server)

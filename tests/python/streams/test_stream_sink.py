@@ -108,6 +108,21 @@ def test_update_mode_writes_the_changed_groups_and_complete_mode_replaces_the_ta
         )
 
 
+def test_complete_mode_replaces_all_partitions_where_the_session_overwrites_those_of_the_rows(
+    spark: SparkSession, tmp_path: Path, feed: Feed
+) -> None:
+    keyed = {"hoodie.datasource.write.recordkey.field": "id"}
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        # The rows of key 1 move to another partition with each micro-batch.
+        newest = stream(spark, feed.folder).groupBy("id").agg({"v": "max"}).withColumnRenamed("max(v)", "v")
+        writing = writer(newest, tmp_path / "c", keyed, "complete").partitionBy("v")
+        finish(writing.start(str(tmp_path / "t")))
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert rows_of(load(spark, tmp_path / "t").select("id")) == [(1,), (2,), (3,), (4,)]
+
+
 @pytest.mark.e2e
 def test_to_table_writes_tables_of_catalogs_and_creates_them_with_the_streams_options(
     spark: SparkSession, tmp_path: Path, feed: Feed

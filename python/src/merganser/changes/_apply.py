@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Columns of a batch beside those of its rows.
 EVENT, EVENT_KEY, KIND, DETAIL, OLD, SOURCE = (f"__{part}" for part in ("event", "key", "kind", "detail", "old", "of"))
-_DELETED, _ROWLESS = "_hoodie_is_deleted", "__rowless"
+_DELETED, _ROWLESS, _ARRIVAL = "_hoodie_is_deleted", "__rowless", "__arrival"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ def apply_batch(
 
 def read_batch(frame: DataFrame, target: ChangeTarget, spec: Spec) -> Batch:
     """Read and check the events of a frame; nothing is written."""
-    known = Target(target.schema, types_of(frame, spec.types), _only(target, spec), _omitted(target, spec))
+    types, only = types_of(frame, spec.types), _only(target, spec)
+    known = Target(target.schema, types, only, _omitted(target, spec), spec.source_table)
     source = _with_conditions(frame, spec) if spec.is_rows else frame
     read = parsed(source, spec.preset, target.keys, known)
     return _Reading(read, target, spec).batch()
@@ -121,6 +122,8 @@ class _Reading:
             top = field.partition(".")[0]
             if field_of(_schema_of(row), top) is None:
                 row[top] = f"cast(NULL AS {_type_in(target.schema, top)})"
+        if self._spec.preset.omits_nulls:
+            row |= self._nulls(row)
         old = self._old_key()
         typed = typed.selectExpr(
             *(RAW, KEY, KIND),
@@ -144,19 +147,32 @@ class _Reading:
         )
         return Batch(events, tuple(row))
 
+    def _nulls(self, row: Mapping[str, str]) -> dict[str, str]:
+        """Columns that no event of the batch has: null, and not what is stored."""
+        only, omitted = _only(self._target, self._spec), _omitted(self._target, self._spec)
+        there = {column.casefold() for column in row}
+        return {
+            field.name: f"cast(NULL AS {field.dataType.simpleString()})"
+            for field in self._target.schema
+            if field.name.casefold() not in there and (only is None or field.name in only) and field.name not in omitted
+        }
+
     def _kind(self) -> str:
         unreadable = f"if(json_object_keys({RAW}) IS NULL, '{REFUSED}JSON_MALFORMED', '{REFUSED}VALUE_MALFORMED')"
         is_refused = self._spec.preset.tombstones == "refuse"
         tombstone = f"{REFUSED}TOMBSTONE" if is_refused else f"{SKIP}tombstone"
-        cases = [f"WHEN {ABSENT} THEN '{tombstone}'", f"WHEN {CORRUPT} THEN {unreadable}"]
+        cases = [f"WHEN {ABSENT} THEN '{tombstone}'"]
         if self._spec.source_table is not None and self._spec.preset.source_table is not None:
             is_other = f"nullif({self._spec.preset.source_table}, '') <> {text(self._spec.source_table)}"
-            cases.append(f"WHEN {is_other} THEN '{SKIP}other_table'")
+            # Before its values are judged: those of other tables have other types.
+            cases.append(f"WHEN {is_other} AND json_object_keys({RAW}) IS NOT NULL THEN '{SKIP}other_table'")
+        cases.append(f"WHEN {CORRUPT} THEN {unreadable}")
         return f"CASE {' '.join(cases)} ELSE {self._spec.preset.kind} END"
 
     def _source(self) -> str:
         table = self._spec.preset.source_table
-        return "cast(NULL AS string)" if table is None else f"if({KIND} IN ('{UPSERT}', '{DELETE}'), {table}, NULL)"
+        kinds = f"'{UPSERT}', '{DELETE}', '{TRUNCATE}'"
+        return "cast(NULL AS string)" if table is None else f"if({KIND} IN ({kinds}), {table}, NULL)"
 
     def _value(self, column: str) -> str:
         """The value of a column: of the new row or, in a delete, of whichever row or key has it."""
@@ -286,19 +302,21 @@ def _rows(
     F = functions(events)
     is_delete = F.col(KIND) == DELETE
     data = [F.col(name(column)) for column in columns]
-    rows = events.where(F.col(KIND).isin(UPSERT, DELETE)).select(*data, is_delete.alias(_DELETED))
+    arrival = F.monotonically_increasing_id().alias(_ARRIVAL)
+    rows = events.where(F.col(KIND).isin(UPSERT, DELETE)).select(*data, is_delete.alias(_DELETED), arrival)
     if moved:
         kept = {field.partition(".")[0] for field in target.ordering}
         old = {field_of(_schema_of(columns), key): key for key in target.keys}
         gone = [_old_value(events, column, old, kept) for column in columns]
         # Before the new rows: where one key is left and taken at the same point, it is taken.
-        rows = events.where(F.col(OLD).isNotNull()).select(*gone, F.lit(True).alias(_DELETED)).unionByName(rows)
+        gone += [F.lit(True).alias(_DELETED), F.lit(-1).cast("bigint").alias(_ARRIVAL)]
+        rows = events.where(F.col(OLD).isNotNull()).select(*gone).unionByName(rows)
     if truncated is not None:
         rows = _truncated(table, target, rows, truncated)
     if target.is_order_of_arrival_relevant:
         keys, order = ([F.col(quoted(field)) for field in fields] for fields in (target.keys, target.ordering))
-        rows = rows.repartition(*keys).sortWithinPartitions(*order, F.col(_DELETED).desc())
-    return rows
+        rows = rows.repartition(*keys).sortWithinPartitions(*order, F.col(_ARRIVAL))
+    return rows.drop(_ARRIVAL)
 
 
 def _old_value(events: DataFrame, column: str, old: Mapping[str | None, str], kept: set[str]) -> Any:

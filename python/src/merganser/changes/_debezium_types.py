@@ -104,7 +104,7 @@ def _value(field: Mapping[str, Any], table: T.DataType | None, placeholder: str 
     if meaning in _TIME:
         return values.time_of_day(_TIME[meaning], T.LongType())
     if meaning == "io.debezium.time.ZonedTimestamp":
-        sql = "try_cast({x} AS timestamp)"
+        sql = values.in_years("unix_micros(try_cast({x} AS timestamp))", "try_cast({x} AS timestamp)")
         marker = f"{{x}} = {text(placeholder)}" if placeholder else None
         return Value(T.StringType(), T.TimestampType(), sql, marker)
     if kind == "bytes":
@@ -127,7 +127,9 @@ def _array(items: Mapping[str, Any], table: T.DataType | None, placeholder: str 
     if not item.is_converted:
         return Value(wire, target)
     variable = f"i{depth}"
-    return Value(wire, target, f"transform({{x}}, {variable} -> {item.of(variable)})")
+    items_of = f"transform({{x}}, {variable} -> {item.of(variable)})"
+    is_lost = f"exists({{x}}, {variable} -> {variable} IS NOT NULL AND {item.of(variable)} IS NULL)"
+    return Value(wire, target, f"if({is_lost}, NULL, {items_of})")
 
 
 def _variable_scale(table: T.DataType | None, placeholder: str | None) -> Value:

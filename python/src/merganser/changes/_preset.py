@@ -55,6 +55,7 @@ class Preset:
             numbers and strings.
         texts: Whether numbers may be strings.
         types: The field with MySQL's type of each column.
+        omits_nulls: Whether a row leaves out the columns that are null.
         tombstones: What an event without a value is: ``skip``, as it follows a delete that has one, or ``refuse``.
         options: Settings of a table created for this preset, by their ``hoodie.*`` names.
     """
@@ -78,6 +79,7 @@ class Preset:
     decimals: str = "text"
     texts: bool = False
     types: str | None = None
+    omits_nulls: bool = False
     tombstones: str = "skip"
     options: Mapping[str, str] = field(default_factory=dict)
 

@@ -66,7 +66,8 @@ def write_quarantine(table: Table, rejected: DataFrame, spec: Spec, txn: tuple[s
         F.lit(spec.preset.name).alias("preset"),
         F.current_timestamp().alias("quarantined_at"),
     )
-    own = None if txn is None else (f"{txn[0]}/quarantine", txn[1])
+    # Of this table: others may share the quarantine, and the application.
+    own = None if txn is None else (f"{txn[0]}/quarantine of {table.path}", txn[1])
     _opened(table, str(spec.quarantine), rows).upsert(rows, txn=own)
 
 

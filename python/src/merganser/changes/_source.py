@@ -35,12 +35,14 @@ class Target:
         types: Types that the caller gave by column.
         only: The columns that are applied; ``None``: all.
         omitted: Columns that are not applied.
+        source_table: The source's table whose events are applied; ``None``: all.
     """
 
     schema: T.StructType
     types: Mapping[str, T.DataType]
     only: tuple[str, ...] | None
     omitted: tuple[str, ...]
+    source_table: str | None = None
 
     def type_of(self, column: str) -> T.DataType | None:
         if column in self.types:
@@ -168,6 +170,7 @@ def _nested(leaves: Mapping[str, T.DataType]) -> list[T.StructField]:
 
 def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str, Value]:
     """The columns of the events: of their schemas, else of the rows' own fields."""
+    frame = _of_table(frame, preset, target.source_table)
     schema = f"get_json_object({RAW}, '$.schema')" if preset.has_schema else "cast(NULL AS string)"
     images = [_image_text(path, preset) for path in _image_paths(preset)]  # a delete may have the old row alone
     fields = "flatten(array_compact(array(" + ", ".join(f"json_object_keys({image})" for image in images) + ")))"
@@ -201,6 +204,19 @@ def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str,
         )
     columns.update(_inferred(frame, preset, [column for column in rest if column not in dict(known)]))
     return columns
+
+
+def _of_table(frame: DataFrame, preset: Preset, table: str | None) -> DataFrame:
+    """The events of one of the source's tables, and those that do not tell theirs: others have other columns."""
+    if table is None or preset.source_table is None:
+        return frame
+    F = functions(frame)
+    header = T.StructType(_nested({path: _HEADER_TYPES[kind] for path, kind in preset.header.items()}))
+    inner = F.from_json(F.col(RAW), header)
+    if preset.has_schema:
+        inner = F.coalesce(F.from_json(F.get_json_object(F.col(RAW), "$.payload"), header), inner)
+    is_other = f"coalesce(nullif({preset.source_table}, '') <> {text(table)}, false)"
+    return frame.withColumn("e", inner).where(f"NOT {is_other}").drop("e")
 
 
 def _named_types(frame: DataFrame, preset: Preset, columns: list[str]) -> dict[str, T.DataType]:

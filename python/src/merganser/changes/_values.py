@@ -75,7 +75,10 @@ def shifted(number: str, target: T.DecimalType, scale: int) -> str:
     written = f"cast({number} AS string)"
     digits = f"lpad(replace({written}, '-', ''), greatest({scale + 1}, length({written})), '0')"
     point = f"concat(if({number} < 0, '-', ''), left(d, length(d) - {scale}), '.', right(d, {scale}))"
-    return let("d", digits, f"try_cast({point} AS {target.simpleString()})")
+    exact = f"try_cast({point} AS {target.simpleString()})"
+    if scale > target.scale:  # a cast rounds
+        exact = f"if(replace(right(d, {scale - target.scale}), '0', '') = '', {exact}, NULL)"
+    return let("d", digits, exact)
 
 
 def days() -> Value:
@@ -86,9 +89,10 @@ def days() -> Value:
 def time_of_day(unit: str, wire: T.DataType) -> Value:
     """Time since midnight as text, ``HH:mm:ss.SSSSSS``: Spark has no such type on all lines."""
     micros = _micros(unit)
-    parts = "m div 3600000000, (m div 60000000) % 60, (m div 1000000) % 60, m % 1000000"
-    shown = f"if(m IS NULL, NULL, format_string('%02d:%02d:%02d.%06d', {parts}))"
-    return Value(wire, T.StringType(), let("m", micros, shown))
+    parts = "n div 3600000000, (n div 60000000) % 60, (n div 1000000) % 60, n % 1000000"
+    size = "abs(greatest(m, -9223372036854775807L))"  # a time of MySQL may be negative
+    shown = let("n", size, f"concat(if(m < 0, '-', ''), format_string('%02d:%02d:%02d.%06d', {parts}))")
+    return Value(wire, T.StringType(), let("m", micros, f"if(m IS NULL, NULL, {shown})"))
 
 
 def wall_clock(unit: str, table: T.DataType | None, wire: T.DataType | None = None) -> Value:
@@ -98,14 +102,14 @@ def wall_clock(unit: str, table: T.DataType | None, wire: T.DataType | None = No
         return Value(kind, table, instant_sql(unit))
     seconds = f"cast(cast({_micros(unit)} AS decimal(20,0)) * 0.000001BD AS decimal(18,6))"
     epoch = f"TIMESTAMP_NTZ'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, {seconds})"
-    return Value(kind, T.TimestampNTZType(), _in_years(_micros(unit), epoch))
+    return Value(kind, T.TimestampNTZType(), in_years(_micros(unit), epoch))
 
 
 def instant_sql(unit: str) -> str:
-    return _in_years(_micros(unit), f"timestamp_micros({_micros(unit)})")
+    return in_years(_micros(unit), f"timestamp_micros({_micros(unit)})")
 
 
-def _in_years(micros: str, sql: str) -> str:
+def in_years(micros: str, sql: str) -> str:
     """Null outside the years 1 to 9999: sources use such numbers for infinity."""
     return f"if({micros} BETWEEN -62135596800000000L AND 253402300799999999L, {sql}, NULL)"
 
@@ -122,7 +126,7 @@ def by_table(table: T.DataType, placeholder: str | None, unit: str, *, base64_de
         value = decimal_of_base64(table, table.scale)
         return Value(value.wire, table, value.sql, _is_placeholder(placeholder))
     if isinstance(table, T.DateType):
-        number = "date_add(DATE'1970-01-01', try_cast({x} AS int))"
+        number = days().of("try_cast({x} AS int)")
         return _number_or_text(table, number, placeholder)
     if isinstance(table, (T.TimestampType, T.TimestampNTZType)):
         return _number_or_text(table, wall_clock(unit, table).of("try_cast({x} AS bigint)"), placeholder)
@@ -132,7 +136,11 @@ def by_table(table: T.DataType, placeholder: str | None, unit: str, *, base64_de
 
 
 def _number_or_text(table: T.DataType, number: str, placeholder: str | None) -> Value:
-    sql = f"if({{x}} RLIKE '^-?[0-9]+$', {number}, try_cast({{x}} AS {table.simpleString()}))"
+    written = f"try_cast({{x}} AS {table.simpleString()})"
+    if isinstance(table, T.TimestampType):  # without a zone it is UTC, whatever the zone of the session
+        is_local = "{x} RLIKE '^[0-9]+-[0-9]+-[0-9]+[ T][0-9:.]+$'"
+        written = f"if({is_local}, try_cast(concat({{x}}, 'Z') AS timestamp), {written})"
+    sql = f"if({{x}} RLIKE '^-?[0-9]+$', {number}, {written})"
     return Value(T.StringType(), table, sql, _is_placeholder(placeholder))
 
 
@@ -140,7 +148,7 @@ def by_types(wire: T.DataType, table: T.DataType | None, placeholder: str | None
     """A value of a frame with types, for a column of the table (none: the column is new)."""
     integral = isinstance(wire, (T.ByteType, T.ShortType, T.IntegerType, T.LongType))
     if isinstance(table, T.DateType) and integral:
-        return Value(wire, table, "date_add(DATE'1970-01-01', cast({x} AS int))")
+        return Value(wire, table, days().of("try_cast({x} AS int)"))
     if isinstance(table, (T.TimestampType, T.TimestampNTZType)) and integral:
         return Value(wire, table, wall_clock(unit, table).of("cast({x} AS bigint)"))
     if isinstance(table, T.DecimalType) and isinstance(wire, T.BinaryType):
@@ -162,6 +170,9 @@ def unavailable(value: Value, placeholder: str) -> str | None:
         return value.unavailable
     if isinstance(value.wire, T.ArrayType) and isinstance(value.wire.elementType, T.StringType):
         return f"array_contains({{x}}, {text(placeholder)})"
+    if isinstance(value.wire, T.ArrayType) and isinstance(value.wire.elementType, (T.IntegerType, T.LongType)):
+        codes = ", ".join(map(str, placeholder.encode()))  # Debezium sends its bytes as the items
+        return f"{{x}} = cast(array({codes}) AS {value.wire.simpleString()})"
     if isinstance(value.wire, T.MapType) and isinstance(value.wire.keyType, T.StringType):
         return f"array_contains(map_keys({{x}}), {text(placeholder)})"
     return None

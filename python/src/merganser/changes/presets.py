@@ -99,14 +99,16 @@ def _binlog_position(position: str) -> str:
     return f"if({position} IS NULL, '', concat({_digits(_file_number(file), 12)}, ':', {_digits(offset)}))"
 
 
-def _position(field: Callable[[str], str]) -> str:
+def _position(field: Callable[[str], str], operation: str) -> str:
     """The position of an event as text that compares as the positions do, for every connector.
 
     Args:
         field: The expression of a field of the source.
+        operation: The expression of the operation.
     """
     cases = {
-        field("lsn"): _digits(field("lsn")),
+        # Of PostgreSQL: the first change after a snapshot may be at its position, and wins.
+        field("lsn"): _digits(f"if({operation} = 'r', {field('lsn')} - 1, {field('lsn')})"),
         field("commit_lsn"): f"concat_ws('/', {field('commit_lsn')}, coalesce({field('change_lsn')}, ''), "
         f"{_digits(field('event_serial_no'), 10)})",
         field("scn"): f"concat_ws('/', {_digits(field('scn'))}, coalesce({field('rs_id')}, ''), "
@@ -178,7 +180,7 @@ _GENERIC = Preset(
     name="debezium_generic",
     header={**_DEBEZIUM_HEADER, **{f"source.{field}": kind for field, kind in _POSITIONS.items()}},
     kind=_DEBEZIUM_KIND,
-    ordering=(EventColumn("_event_lsn", "string", _position(lambda field: f"e.source.{field}")),),
+    ordering=(EventColumn("_event_lsn", "string", _position(lambda field: f"e.source.{field}", "e.op")),),
     stored=(_OPERATION, _ORIGIN),
     source_table=_DEBEZIUM_TABLE,
     has_schema=True,
@@ -201,7 +203,7 @@ _FLATTENED = Preset(
  WHEN e.__op = 't' THEN '{TRUNCATE}'
  WHEN e.__op IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
  ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
-    ordering=(EventColumn("_event_lsn", "string", _position(_flat_field)),),
+    ordering=(EventColumn("_event_lsn", "string", _position(_flat_field, "e.__op")),),
     stored=(EventColumn("_change_operation_type", "string", "if(e.__deleted = 'true', 'd', e.__op)"),),
     after=None,
     before=None,
@@ -303,6 +305,7 @@ _AWS_DMS = Preset(
     before="before-image",
     before_is_partial=True,
     source_table="concat_ws('.', e.metadata.`schema-name`, e.metadata.`table-name`)",
+    omits_nulls=True,  # IncludeNullAndEmpty is false unless it is set
 )
 
 _AWS_DMS_S3 = Preset(

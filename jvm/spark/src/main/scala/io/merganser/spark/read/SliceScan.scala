@@ -69,8 +69,13 @@ final class SliceScan(
 
   override def toBatch: Batch = this
 
-  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+  /** What is stored now says nothing of the size of later micro-batches. */
+  @volatile private var isStream = false
+
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
+    isStream = true
     stream.fold(super.toMicroBatchStream(checkpoint))(_(checkpoint))
+  }
 
   override def description(): String = {
     val logs = slices.map(_.logs.size).sum
@@ -154,8 +159,9 @@ final class SliceScan(
   }
 
   override def estimateStatistics(): Statistics = new Statistics {
-    override def sizeInBytes(): Count = Count.of(math.max(1L, (bytes * share).toLong))
-    override def numRows(): Count     = Count.empty()
+    override def sizeInBytes(): Count =
+      if (isStream) Count.empty() else Count.of(math.max(1L, (bytes * share).toLong))
+    override def numRows(): Count = Count.empty()
   }
 
   private lazy val bytes: Long = slices.map(_.sizeBytes).sum

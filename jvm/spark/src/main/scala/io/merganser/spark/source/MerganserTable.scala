@@ -145,9 +145,15 @@ final class MerganserTable(
     builder
   }
 
-  /** Its columns in the order of its catalog, with the types that it stores. */
+  /**
+   * Its columns in the order of its catalog, with the types that it stores; those that the user declares for a read
+   * by path as declared, since Spark's plan has them.
+   */
   private def columnsOf(table: OpenTable): StructType =
-    StructType(schema().flatMap(field => FrameCheck.find(table.schema, field.name)))
+    StructType(schema().map { field =>
+      val stored = FrameCheck.find(table.schema, field.name)
+      stored.filter(entry.isDefined || _.dataType == field.dataType).getOrElse(field)
+    })
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)

@@ -9,7 +9,7 @@ import io.merganser.spark.write.WriteResult
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.Names.lower
-import io.merganser.table.options.Options
+import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{KeylessTable, NewTable, StreamWriteConfig, TableAccess, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
@@ -58,8 +58,16 @@ final class StreamSink private (session: SparkSession, path: String, options: Ma
       Options.TransactionApp.key -> s"$AppPrefix$query",
       Options.TransactionVersion.key -> batchId.toString
     )
-    (config, options ++ config.compaction ++ numbered ++ forHudi(config.identifier, batchId))
+    (config, options ++ config.compaction ++ replacing(conf) ++ numbered ++ forHudi(config.identifier, batchId))
   }
+
+  /** In complete mode all rows are replaced, also where the session's overwrites replace partitions. */
+  private def replacing(conf: Map[String, String]): Map[String, String] =
+    if (
+      mode == OutputMode.Complete && OverwriteMode.configured(options).isEmpty &&
+      WriteConfig.operation(options, conf) != WriteOperation.InsertOverwrite
+    ) Map(Options.OverwriteMode.key -> "STATIC")
+    else Map.empty
 
   /** By this a sink of Hudi that continues the stream finds the micro-batches that are committed. */
   private def forHudi(identifier: String, batchId: Long): Map[String, String] =

@@ -32,6 +32,10 @@ private[stream] final class TableNow(val table: OpenTable) {
   /** Completion time of the newest write; None if there is none. */
   def newest: Option[String] = table.timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested))
 
+  /** Whether not only services completed after a time. What was read for it is known to the next micro-batches. */
+  def hasWriteAfter(time: String): Boolean = table.timeline.completed.reverseIterator.exists(i =>
+    time < i.completed.getOrElse(i.requested) && !table.timeline.metadata(i).operationType.isService)
+
   def isClustering: Boolean =
     table.timeline.pending.exists(i => i.action == Action.Clustering || i.action == Action.ReplaceCommit)
 

@@ -86,7 +86,7 @@ final class TableStream private (
 
   /** The completion time of the last commit that the next micro-batch takes; None if there is none with rows. */
   private def later(now: TableNow, time: String, target: Option[String], isLimited: Boolean): Option[String] =
-    target.filter(time < _).flatMap { until =>
+    target.filter(until => time < until && now.hasWriteAfter(time)).flatMap { until =>
       val writes = now.writes(time, until)
       if (isLimited) writes.take(admitted(writes.map(w => (w.files, w.bytes)))).lastOption.map(_.completed)
       else writes.lastOption.map(_.completed)
@@ -109,7 +109,7 @@ final class TableStream private (
     val rows = (from, to) match {
       case _ if from == to => Nil
       case (StreamPosition(begin, part), StreamPosition(Some(time), None)) =>
-        val rest = for (p <- part; t <- begin) yield groups(now, t, p.next, p.of)
+        val rest = for (p <- part; t <- begin) yield groups(now, t, checked(now, t, p).next, p.of)
         rest.getOrElse(Nil) ++ (if (begin.contains(time)) Nil else content.ofWindow(now.table, begin, time))
       case (StreamPosition(begin, part), StreamPosition(Some(time), Some(upTo))) if begin.forall(_ == time) =>
         checked(now, time, upTo)

@@ -88,7 +88,8 @@ final class GroupChangesSuite extends TableSuite {
     table.upsert(Notation.changes("k1@4=late"))
     val stats = table.timeline.completed.map(i => table.timeline.metadata(i).allStats)
     assert(stats.head.forall(_.cdcStats.isEmpty))
-    val Seq((path, size)) = stats(1).flatMap(_.cdcStats)
+    assert(stats(1).flatMap(_.cdcStats).size == 1)
+    val (path, size) = stats(1).flatMap(_.cdcStats).head
     assert(path.endsWith(".cdc") && table.storage.fs.getFileStatus(table.storage.path(path)).getLen == size)
     val reader =
       new ChangeLogReader(table.storage, FileNames.parseChanges(path, size).toSeq, DirectTable.schema, _ => None)

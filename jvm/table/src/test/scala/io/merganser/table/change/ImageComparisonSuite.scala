@@ -14,7 +14,7 @@ final class ImageComparisonSuite extends AnyFunSuite {
   private def rows(text: String): Iterator[InternalRow] = {
     val row = Rows.row(null, null)
     text.split(' ').iterator.filter(_.nonEmpty).map { item =>
-      val Array(key, value) = item.split('=')
+      val (key, value) = (item.takeWhile(_ != '='), item.drop(item.indexOf('=') + 1))
       row.update(0, if (value == "null") null else UTF8String.fromString(value))
       row.update(1, UTF8String.fromString(key))
       row

@@ -59,7 +59,7 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
     test(s"version $version: a restore deletes those of the writes that it takes back, and no others") {
       val s               = faulty(s"t$version")
       val table           = created(s, version, mergeOnRead = true)
-      val Seq(f, l)       = Seq("k1@1=a", "k1@2=b").map(upsert(table, _))
+      val (f, l)          = (upsert(table, "k1@1=a"), upsert(table, "k1@2=b"))
       val group           = view(s).slices.head
       def file(i: String) = s"${group.partitionPath}/.${group.fileId}_$i.log.1_0-0-0.cdc".stripPrefix("/")
       Seq(f, l).foreach(i => s.createNew(file(i), Array[Byte](1)))

@@ -147,7 +147,7 @@ def test_a_change_of_columns_stops_a_running_stream_and_a_restart_returns_them(
     running = source(spark, tmp_path / "t")
     wider = spark.createDataFrame([(2, 1, "b", "new")], f"{SCHEMA}, w string")
     table.upsert(wider)
-    with pytest.raises(merganser.MerganserError, match=r"STREAM_SCHEMA_CHANGED.*Start the query again"):
+    with pytest.raises(merganser.MerganserError, match=r"STREAM_SCHEMA_CHANGED.*Load the table again"):
         follow(running, tmp_path)
     follow(source(spark, tmp_path / "t"), tmp_path)
     out = spark.read.schema(f"{SCHEMA}, w string").json(str(tmp_path / "out"))

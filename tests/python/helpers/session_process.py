@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from places import TESTS
+from places import ROOT, TESTS
 
 DEFAULTS = {
     "spark.driver.memory": "1g",
@@ -58,7 +58,8 @@ class SessionProcess:
         own = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.driver.extraJavaOptions": java}
         config = json.dumps({**DEFAULTS, **own, **settings})
         variables = {k: v for k, v in os.environ.items() if k != "SPARK_REMOTE"}
-        paths = f"{TESTS}{os.pathsep}{Path(__file__).parent}"
+        # As in pytest.ini.
+        paths = os.pathsep.join(map(str, (TESTS, Path(__file__).parent, ROOT / "project")))
         with self.log.open("wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, master, config, "plain" if plain else "merganser"],

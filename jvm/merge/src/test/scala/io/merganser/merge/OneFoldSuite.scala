@@ -34,7 +34,8 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/table/src/main/scala/io/merganser/table/slice/OpenBaseFile.scala" -> "counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties"
+    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties",
+    "jvm/table/src/main/scala/io/merganser/table/change/ChangeReason.scala" -> "names why a stored change won"
   )
 
   private val sources = mainSources

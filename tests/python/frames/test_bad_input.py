@@ -169,11 +169,6 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
         ["bootstrap", "Give one of upsert"],
     ),
     "an index we do not have": ({INDEX: "RECORD_INDEX"}, "UNSUPPORTED_OPTION", ["RECORD_INDEX", "SIMPLE, BUCKET"]),
-    "change data capture": (
-        {"hoodie.table.cdc.enabled": "true"},
-        "UNSUPPORTED_OPTION",
-        ["hoodie.table.cdc.enabled", "'true'"],
-    ),
     "an inline deletion of old partitions": (
         {"hoodie.partition.ttl.inline": "true"},
         "UNSUPPORTED_OPTION",

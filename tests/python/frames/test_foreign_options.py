@@ -74,12 +74,15 @@ def test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works
     def reads(option: str, value: str) -> Callable[[], object]:
         return lambda: spark.read.format("merganser").option(option, value).load(table.path)
 
-    for option in ("hoodie.datasource.read.begin.instanttime", "readChangeFeed", "startingVersion"):
+    for option in ("readChangeFeed", "startingVersion"):
         error = refusal(reads(option, first))
         assert f"'{option}'" in str(error)
-        assert "_hoodie_commit_time > " in str(error)
+        assert "hoodie.datasource.query.type=incremental" in str(error)
+    begin = "hoodie.datasource.read.begin.instanttime"
+    refused(reads(begin, first), "OPTION_CONFLICT", begin, "hoodie.datasource.query.type")
+    window = {"hoodie.datasource.query.type": "incremental", begin: first}
+    assert rows_of(load(spark, table.path, **window)) == [(2, 1, "later")]
     refused(reads("hoodie.datasource.qery.type", "x"), "UNKNOWN_OPTION", "'hoodie.datasource.query.type'")
-    assert rows_of(load(spark, table.path).filter(f"_hoodie_commit_time > '{first}'")) == [(2, 1, "later")]
     refused(reads("versionAsOf", "1"), "OPTION_OF_OTHER_FORMAT", "as.of.instant")
     assert rows_of(load(spark, table.path, **{"as.of.instant": first})) == [(1, 1, "a")]
 

@@ -45,8 +45,8 @@ RUN = {
     "test_write_to_appends_overwrites_partitions_and_overwrites_by_condition",
     ".overwritePartitions()": HERE,
     ".createOrReplace()": HERE,
-    "_hoodie_commit_time >": "test_foreign_options.py::"
-    "test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works",
+    "Table.changes()": "test_incremental.py::test_every_way_to_read_returns_the_rows_that_changed_in_the_window",
+    "Table.change_data()": "test_change_data.py::test_each_commit_has_its_changes_with_the_rows_before_and_after",
     "_hoodie_commit_time <=": HERE,
 }
 #: Settings of Spark and of Hadoop's clients that messages name.

@@ -13,7 +13,10 @@ object OtherFormats {
       "VERSION AS OF"
   private val asOfDay = "Use as.of.instant with the time, or SQL's TIMESTAMP AS OF"
   private val changes =
-    "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
+    "Use hoodie.datasource.query.type=incremental with hoodie.datasource.read.begin.instanttime, or Table.changes()"
+  private val changeFeed =
+    "Use hoodie.datasource.query.type=incremental with hoodie.datasource.query.incremental.format=cdc, or " +
+      "Table.change_data()"
   private val where   = "Use df.writeTo(name).overwrite(condition) with a condition on partition columns"
   private val dynamic = "Use hoodie.datasource.overwrite.mode=DYNAMIC, or df.writeTo(name).overwritePartitions()"
   private val columns =
@@ -30,7 +33,7 @@ object OtherFormats {
     Word("overwriteSchema", "Delta Lake",
       "Use df.writeTo(name).createOrReplace(), or CREATE OR REPLACE TABLE … AS SELECT"),
     Word("replaceWhere", "Delta Lake", where),
-    Word("readChangeFeed", "Delta Lake", changes), Word("readChangeData", "Delta Lake", changes),
+    Word("readChangeFeed", "Delta Lake", changeFeed), Word("readChangeData", "Delta Lake", changeFeed),
     Word("startingVersion", "Delta Lake", changes), Word("startingTimestamp", "Delta Lake", changes),
     Word("userMetadata", "Delta Lake", commit),
     Word("optimizeWrite", "Delta Lake", size), Word("dataChange", "Delta Lake", "Leave it out"),

@@ -67,6 +67,22 @@ def test_each_commit_has_its_changes_with_the_rows_before_and_after(
     assert columns[0].after is None
 
 
+@each_type
+def test_version_6_whose_logs_are_named_after_their_slice_has_changes_too(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {TYPE: kind, "hoodie.write.table.version": "6"}
+    upsert(spark, path, [("a", 1, "x", 1), ("b", 2, None, 5)], **options)
+    upsert(spark, path, [("a", 3, "y", 2)], **options)
+    upsert(spark, path, [("b", 5, None, 6)], **options)
+    assert changes(spark, path) == [
+        (0, "i", None, ("a", 1, "x", 1)),
+        (0, "i", None, ("b", 2, None, 5)),
+        (1, "u", ("a", 1, "x", 1), ("a", 3, "y", 2)),
+        (2, "u", ("b", 2, None, 5), ("b", 5, None, 6)),
+    ]
+
+
 @each_source
 def test_an_overwrite_deletes_what_it_replaces_and_a_moved_row_is_deleted_and_inserted(
     spark: SparkSession, tmp_path: Path, recorded: dict[str, str]
@@ -116,6 +132,25 @@ def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, s
     read = load(spark, path, **options)
     assert read.columns == ["op", "ts_ms", "before", "after"]
     assert read.groupBy("op").count().orderBy("op").collect() == [("i", 1), ("u", 1)]
+
+
+@each_type
+def test_commits_of_the_archive_have_their_changes_as_long_as_files_are_there(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {TYPE: kind, "hoodie.clean.automatic": "false"}
+    upsert(spark, path, [("a", 0, None, 0), ("b", 0, None, 0)], **options)
+    for i in range(1, 6):
+        upsert(spark, path, [("a", i, None, i)], **options)
+    table = Table.load(spark, str(path))
+    commits = sorted({row.instant for row in table.change_data().collect()})
+    expected = changes(spark, path)
+    assert len(commits) == 6 and len(expected) == 7
+    assert table.archive(min_commits=2, max_commits=3).instants
+    assert changes(spark, path) == expected
+    for i in range(5):
+        update = ("u", ("a", i, None, i), ("a", i + 1, None, i + 1))
+        assert changes(spark, path, since=commits[i])[0] == (0, *update)
 
 
 def test_cleaned_files_are_an_error_that_names_the_setting(spark: SparkSession, tmp_path: Path) -> None:

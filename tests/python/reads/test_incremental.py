@@ -256,8 +256,8 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
     assert condition(lambda: table.changes("long ago")) == "CHANGES_TIME_INVALID"
     assert condition(lambda: table.changes(instants[2], until=instants[1])) == "CHANGES_BEGIN_AFTER_END"
     assert condition(lambda: table.changes("2999-01-01")) == "CHANGES_BEGIN_IN_FUTURE"
-    assert condition(incremental(**{BEGIN: "000", "hoodie.datasource.query.incremental.format": "cdc"})) == (
-        "UNSUPPORTED_OPTION"
+    assert condition(incremental(**{BEGIN: "000", "hoodie.datasource.query.incremental.format": "both"})) == (
+        "OPTION_VALUE_INVALID"
     )
     assert condition(incremental(**{BEGIN: "000", "as.of.instant": instants[0]})) == "OPTION_CONFLICT"
     assert condition(lambda: load(spark, table.path, **{BEGIN: instants[0]})) == "OPTION_CONFLICT"

@@ -31,7 +31,9 @@ object CompactionService {
    * @return the instant, if there is something to compact
    */
   def scheduleDue(table: OpenTable, settings: WriteConfig, yields: Boolean = false): Option[String] =
-    if (table.config.isMergeOnRead && !CompactionDue.isDue(settings.compaction, table.timeline, localTime(table))) None
+    if (isPlanned(table, settings)) None
+    else if (table.config.isMergeOnRead && !CompactionDue.isDue(settings.compaction, table.timeline, localTime(table)))
+      None
     else schedule(table, settings, listsAll = false, yields).map(_.requested)
 
   /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
@@ -137,11 +139,21 @@ object CompactionService {
       val now = table.refreshed()
       if (!config.isInline) { scheduleDue(now, settings); () }
       else if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
-        CompactionRuns.joined(now, Action.Compaction, scheduleAndRun(session, now, settings, listsAll = false))
+        val runs =
+          if (isPlanned(now, settings)) runAll(session, now, settings, now.timeline.pendingCompactions)
+          else scheduleAndRun(session, now, settings, listsAll = false)
+        CompactionRuns.joined(now, Action.Compaction, runs)
         ()
       }
     }
   }
+
+  /**
+   * Whether what is overdue may be planned already. Until that is compacted, each write finds the same number of logs:
+   * each would plan, and run, a compaction of all other slices.
+   */
+  private def isPlanned(table: OpenTable, settings: WriteConfig): Boolean =
+    settings.compaction.isOverdue && table.timeline.pendingCompactions.nonEmpty
 
   private def localTime(table: OpenTable): LocalDateTime = LocalDateTime.now(table.config.timelineZone)
 

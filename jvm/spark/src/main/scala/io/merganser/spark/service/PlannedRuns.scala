@@ -50,12 +50,15 @@ private[service] object PlannedRuns {
   /** Whether the user has stopped it: what is left is not run then. */
   private def isStopped(error: Throwable): Boolean = Thread.currentThread.isInterrupted ||
     Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(20).exists {
-      case e: SparkException => Option(e.getMessage).exists(m => Cancelled.exists(m.contains(_)))
+      case e: SparkException => Option(e.getMessage).exists(Cancelled.findFirstIn(_).isDefined)
       case _                 => false
     }
 
-  /** How Spark names a job that was cancelled, or whose context was stopped. */
-  private val Cancelled = Seq("cancelled", "SparkContext was shut down")
+  /**
+   * How Spark names a job that was cancelled, or whose context was stopped. The message of any other failure may have
+   * the word, too, as in the path of a partition.
+   */
+  private val Cancelled = "^(\\[SPARK_JOB_CANCELLED] )?Job \\d+ cancelled|SparkContext was shut down".r
 
   private def describe(error: Throwable): String = error match {
     case e: MerganserException => e.getMessage

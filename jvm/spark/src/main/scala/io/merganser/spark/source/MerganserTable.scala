@@ -57,7 +57,10 @@ final class MerganserTable(
   /** With versions of its columns, a table has the columns that it had at the time of the read. */
   override lazy val opened: OpenTable =
     ownChanges match {
-      case Some(changes) if changes.schemaOfEnd || newest.timeline.history.isDefined => asOfEnd(changes)
+      case Some(changes) if changes.schemaOfEnd => asOfEnd(changes)
+      // Change data has the columns of now, and is found without commit times.
+      case Some(changes) if changes.changeData.isDefined      => newest
+      case Some(changes) if newest.timeline.history.isDefined => asOfEnd(changes)
       case _ =>
         options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => time }
           .filter(_ => newest.timeline.history.isDefined).fold(newest)(newest.asOf)

@@ -67,7 +67,8 @@ object BaseFileFooter {
     try
       named(path, file.getLength) {
         val metadata = ParquetFileReader.readFooter(file, options, input)
-        FooterChecksum.check(input.lastBuffer)
+        if (!FooterChecksum.isCopied(metadata.getFileMetaData.getKeyValueMetaData))
+          FooterChecksum.check(input.lastBuffer)
         checked(new BaseFileFooter(path.getName, metadata), file.getLength)
       }
     finally input.close()

@@ -11,11 +11,15 @@ import org.apache.parquet.io.SeekableInputStream
  * The checksum of a base file's footer, which Parquet has no place for: an entry of the footer's own key-value metadata
  * with CRC32 of the footer, in which the eight hexadecimal digits of the entry are zeros.
  *
- * A footer without the entry is one of another writer, or of an encrypted file, and is not checked.
+ * A footer without the entry is one of another writer, or of an encrypted file, and is not checked. Nor is one of a
+ * tool that copies row groups, as Hudi's binary copy does: it copies the entries of our footer into one of its own.
  */
 private[base] object FooterChecksum {
   val Entry = "merganser.footer.crc32"
   val Unset = "00000000"
+
+  /** An entry that such tools add, with the names of the writers of the files that were copied. */
+  private val Copied = "original.created.by"
 
   /** What a complete file that is not encrypted ends with. */
   private val Magic = "PAR1".getBytes(US_ASCII)
@@ -41,6 +45,9 @@ private[base] object FooterChecksum {
           System.arraycopy(f"${crc(end, start, length)}%08x".getBytes(US_ASCII), 0, end, digits, Unset.length)
       }
     }
+
+  /** Whether the entries of a footer are those of other files' footers. */
+  def isCopied(entries: java.util.Map[String, String]): Boolean = entries.containsKey(Copied)
 
   /**
    * @param footer a footer as it is stored

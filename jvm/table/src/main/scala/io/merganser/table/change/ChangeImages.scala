@@ -82,7 +82,9 @@ final class ChangeImages(
   }
 
   private def compared(change: GroupChange): OpenImages = {
-    val keeps  = change.addedLogs.map(added => ChangeImages.keysOf(reader(change.after), added)).orNull
+    // Logs of version 6 are named after their slice, and a state has those of later writes too.
+    val added  = change.addedLogs(areShared = !config.isCreatedInLayout2)
+    val keeps  = added.map(ChangeImages.keysOf(reader(change.after), _)).orNull
     val before = rows(change.before, keeps)
     try {
       val after = rows(change.after, keeps)

@@ -3,6 +3,7 @@ package io.merganser.table.change
 import io.merganser.merge.{DeleteCheck, OrderingComparator, OrderingField, RowLayout}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -43,10 +44,17 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
     var i    = 0
     var only = true
     while (only && i < types.length) {
-      only = before.isNullAt(i) || (!after.isNullAt(i) && before.get(i, types(i)) == after.get(i, types(i)))
+      only = before.isNullAt(i) || (!after.isNullAt(i) && areSame(before.get(i, types(i)), after.get(i, types(i))))
       i += 1
     }
     only
+  }
+
+  /** Arrays of bytes and maps are no equal objects. */
+  private def areSame(before: Any, after: Any): Boolean = (before, after) match {
+    case (a: Array[Byte], b: Array[Byte]) => java.util.Arrays.equals(a, b)
+    case (a: MapData, b: MapData)         => a.keyArray == b.keyArray && a.valueArray == b.valueArray
+    case _                                => before == after
   }
 }
 

@@ -6,7 +6,7 @@ import io.merganser.table.options.{ChangeLogging, Options}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, TableView, TimeTravel}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, Instant, Timeline, WriteStat}
+import io.merganser.table.timeline.{ArchivedTimeline, CommitMetadata, Instant, InstantTime, Timeline, WriteStat}
 
 import scala.collection.mutable
 
@@ -42,10 +42,13 @@ final case class GroupChange(
 
   /**
    * The logs that the write added, if it did nothing else to the slice: no other key has changed than theirs.
+   *
+   * @param areShared whether several writes may have blocks in a log, whose name then does not tell which: all logs of
+   *                  the slice count as added
    */
-  def addedLogs: Option[FileSlice] = (before.slice, after.slice) match {
+  def addedLogs(areShared: Boolean): Option[FileSlice] = (before.slice, after.slice) match {
     case (Some(older), Some(newer)) if older.base == newer.base =>
-      val known = older.logs.map(_.name).toSet
+      val known = if (areShared) Set.empty[String] else older.logs.map(_.name).toSet
       if (older.logs.forall(log => newer.logs.exists(_.name == log.name)))
         Some(newer.copy(logs = newer.logs.filterNot(log => known(log.name))))
       else None
@@ -69,8 +72,9 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
    * @throws io.merganser.merge.MerganserException CHANGES_CLEANED if a file that is needed was cleaned
    */
   def of(commits: Seq[(Instant, CommitMetadata)]): Seq[GroupChange] = {
-    val writes = commits.filterNot(_._2.operationType.isService).sortBy { case (i, _) => (timeOf(i), i.requested) }
-    var last   = Option.empty[State]
+    val writes     = commits.filterNot(_._2.operationType.isService).sortBy { case (i, _) => (timeOf(i), i.requested) }
+    var last       = Option.empty[State]
+    lazy val times = knownTimes(commits.map(_._1))
     writes.flatMap { case (instant, metadata) =>
       val groups = changedGroups(metadata)
       val stored = groups.map(group => group -> changeFiles(metadata, group)).toMap
@@ -78,7 +82,7 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
       val (before, after) =
         if (read.isEmpty) (None, None)
         else {
-          val before = stateBefore(instant, last)
+          val before = stateBefore(instant, times, last)
           last = Some(new State(timeOf(instant)))
           (Some(before), last)
         }
@@ -101,7 +105,8 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
     val stats = metadata.stats.getOrElse(change.group.partitionPath, Nil).filter(s =>
       s.fileId == change.group.fileId && s.path.nonEmpty)
     val isWhole = stats.forall { stat =>
-      if (stat.isLogFile) !hasTimes || has(change.after)(_.logs.exists(_.name == stat.fileName))
+      // In version 6 the name of a log does not tell its write, but its slice goes as a whole.
+      if (stat.isLogFile) has(change.after)(slice => !hasTimes || slice.logs.exists(_.name == stat.fileName))
       else
         (metadata.replaced(change.group) || has(change.after)(hasBase(stat.fileName))) &&
         stat.prevBaseFile.filter(_.nonEmpty).forall(name => has(change.before)(hasBase(name)))
@@ -131,9 +136,26 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   private def filesOf(stat: WriteStat): Seq[LogFile] =
     stat.cdcStats.toSeq.flatMap { case (path, size) => FileNames.parseChanges(path, size) }.sorted
 
-  private def stateBefore(instant: Instant, last: Option[State]): State = {
-    val earlier = timeline.completed.filter(i => timeOf(i) < timeOf(instant)).map(timeOf)
-    val time    = if (earlier.isEmpty) None else Some(earlier.max)
+  /**
+   * When the commits of the window and of the timeline completed. Between a savepointed commit that stayed on the
+   * timeline and the first one of it there are others, in the archive.
+   */
+  private def knownTimes(window: Seq[Instant]): java.util.TreeSet[String] = {
+    val times = new java.util.TreeSet[String]
+    window.foreach(i => times.add(timeOf(i)))
+    timeline.completed.foreach(i =>
+      if (firstArchived.isEmpty || timeline.start.forall(_ <= i.requested)) times.add(timeOf(i)))
+    times
+  }
+
+  private lazy val firstArchived: Option[String] =
+    if (timeline.isWhole) None else new ArchivedTimeline(storage, config).oldest
+
+  private def stateBefore(instant: Instant, times: java.util.TreeSet[String], last: Option[State]): State = {
+    def isFirst = firstArchived.forall(instant.requested <= _)
+    // Otherwise the commit before it was archived.
+    val time = Option(times.lower(timeOf(instant))).orElse(
+      if (isFirst) None else Some(InstantTime.preceding(timeOf(instant))))
     last.filter(state => time.contains(state.time)).getOrElse(time.fold(new State(""))(new State(_)))
   }
 
@@ -151,7 +173,9 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
     private val known       = mutable.Map.empty[FileGroupId, FileSlice]
     private val knownFolder = mutable.Set.empty[String]
 
-    lazy val visibility: LogVisibility = if (time.isEmpty) GroupChanges.this.visibility else LogVisibility(past)
+    /** The columns are read as they are called now: a past history has no later names. */
+    lazy val visibility: LogVisibility =
+      if (time.isEmpty) GroupChanges.this.visibility else LogVisibility(past).copy(history = timeline.history)
 
     def slices(partitions: Seq[String]): collection.Map[FileGroupId, FileSlice] = {
       val more = partitions.filterNot(knownFolder)

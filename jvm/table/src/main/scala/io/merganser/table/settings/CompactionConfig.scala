@@ -61,6 +61,9 @@ final case class CompactionConfig(
   /** Whether a compaction that is due is scheduled after a write. */
   def followsWrites: Boolean = isInline || isScheduled || isAsync
 
+  /** Whether this is [[dueNow]] of a table for which no setting says who compacts. */
+  def isOverdue: Boolean = isInline && isLeftOpen
+
   /** The same after a write that is to compact in any case. */
   def dueNow: CompactionConfig = copy(isInline = true, trigger = CompactionTrigger.NumCommits, deltaCommits = 1)
 }

@@ -34,6 +34,13 @@ object InstantTime {
   private[table] def following(instant: String): String =
     parse(instant).map(_.plusNanos(1000000L).format(Format)).filter(_ => instant.length == 17).getOrElse(instant)
 
+  /** The millisecond, or for an instant in seconds the second before it; a time before all if it is a special one. */
+  private[table] def preceding(instant: String): String = parse(instant) match {
+    case Some(time) if instant.length == 14 => time.minusSeconds(1L).format(Format).take(14)
+    case Some(time)                         => time.minusNanos(1000000L).format(Format)
+    case None                               => "0"
+  }
+
   /**
    * A time after all `taken` ones and all that this process returned for the table: now, or a millisecond after the
    * latest if clocks disagree or an hour repeats. Call under the table lock, with every time on the timeline.

@@ -7,9 +7,13 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.{Rows, TempFolder}
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
+import org.apache.parquet.schema.MessageTypeParser
 import org.apache.spark.sql.types.{LongType, StringType}
 import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.JavaConverters._
 
 class FooterChecksumSuite extends AnyFunSuite with TempFolder {
 
@@ -73,6 +77,22 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
         assert(reader.getRecordCount == rows)
       } finally reader.close()
     }
+  }
+
+  test("a footer with the checksum of another one, as tools that copy row groups write it, is read") {
+    write("f.parquet")
+    val stored = BaseFileFooter.read(conf, path("f.parquet")).keyValues(FooterChecksum.Entry)
+    val schema = MessageTypeParser.parseMessageType("message m { required int64 id; }")
+    def copy(entries: (String, String)*): BaseFileFooter = {
+      val name    = s"copy${entries.size}.parquet"
+      val file    = HadoopOutputFile.fromPath(path(name), conf)
+      val builder = ExampleParquetWriter.builder(file).withConf(conf).withType(schema)
+      builder.withExtraMetaData(entries.toMap.asJava).build().close()
+      BaseFileFooter.read(conf, path(name))
+    }
+    val entry = FooterChecksum.Entry -> stored
+    assert(copy(entry, "original.created.by" -> "merganser").keyValues(FooterChecksum.Entry) == stored)
+    assert(intercept[MerganserException](copy(entry)).condition == "BASE_FILE_UNREADABLE")
   }
 
   test("a footer without a checksum, as other engines write it, is read; so is one of an encrypted file's writer") {

@@ -443,3 +443,39 @@ def test_changes_since_a_commit_are_rows_of_a_frame(spark: SparkSession, path: s
     assert [row[0] for row in spark.sql(function).collect()] == [1, 3]
     with pytest.raises((merganser.MerganserError, PySparkException), match="CHANGES_TIME_INVALID"):
         table.changes("long ago").collect()
+
+
+# ---- services
+
+
+def test_services_are_methods_with_results_that_leave_the_rows_as_they_are(
+    spark: SparkSession, path: str, rows: Rows
+) -> None:
+    table = create(spark, path, merge_on_read=True)
+    first = table.insert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0), (3, "b", 1, 3.0))).instant
+    saved = table.create_savepoint(first, user="ops", comments="before")
+    for ts in (2, 3):
+        table.upsert(rows((1, "a", ts, 1.0 + ts)))
+    expected = content(table.df())
+    merged = table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+    assert merged is not None
+    compacted = table.compact()
+    assert compacted is not None
+    clustered = table.cluster(order_by="fare")
+    assert clustered is not None
+    assert clustered.instants
+    assert table.clean(dry_run=True).files_deleted >= 0
+    assert table.archive().remaining > 0
+    assert (table.repair_duplicates().keys, table.remove_orphan_files(dry_run=True)) == (0, [])
+    assert all(one.has_metadata for one in table.repair_partitions(dry_run=True))
+    assert all(one.before == one.after for one in Table.repair_properties(spark, table.path, dry_run=True))
+    assert content(table.df()) == expected
+    newest = table.upsert(rows((3, "b", 9, 9.0))).instant
+    assert [one.instant for one in table.rollback(dry_run=True).taken_back] == [newest]
+    assert table.rollback(newest).instant is not None
+    assert content(table.df()) == expected
+    assert [one.instant for one in table.savepoints()] == [saved.instant]
+    back = table.restore(savepoint=saved.instant)
+    assert (back.newest_commit, content(table.df())[0]) == (first, (1, "a", 1, 1.0))
+    table.delete_savepoint(saved.instant)
+    assert {"restore", "savepoint", "commit"} & {entry.action for entry in table.history()} >= {"restore"}

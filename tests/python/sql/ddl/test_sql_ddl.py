@@ -249,7 +249,7 @@ def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_i
     assert sql.commits(table)[1:] == ["replacecommit", "replacecommit"]
 
 
-@pytest.mark.parametrize("feature", ["hoodie.table.cdc.enabled=true", "hoodie.some.new.feature=1"])
+@pytest.mark.parametrize("feature", ["hoodie.keygen.datetime.parser.class=a.Parser", "hoodie.some.new.feature=1"])
 @pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
 def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
     sql: Sql, tmp_path: Path, catalog: str, feature: str
@@ -267,7 +267,7 @@ def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
     file.write_text(file.read_text() + feature + "\n")
     (file.parent / ".hoodie.properties.crc").unlink(missing_ok=True)
     before = file.read_bytes()
-    condition = "TABLE_FEATURE_READ_ONLY" if "cdc" in feature else "TABLE_PROPERTY_UNKNOWN"
+    condition = "TABLE_FEATURE_READ_ONLY" if "parser" in feature else "TABLE_PROPERTY_UNKNOWN"
     for change in (
         "SET TBLPROPERTIES ('hoodie.compact.inline' = 'true')",
         "UNSET TBLPROPERTIES ('hoodie.compact.inline')",
@@ -276,7 +276,7 @@ def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
         assert condition in sql.fails(f"ALTER TABLE {table} {change}"), change
     assert file.read_bytes() == before
     assert sql.rows(table) == []
-    if "cdc" not in feature:
+    if "parser" not in feature:
         with sql.settings({"spark.merganser.write.allowUnknownProperties": "true"}):
             sql.run(f"ALTER TABLE {table} RENAME TO {other.split('.')[-1]}")
         assert sql.rows(other) == []

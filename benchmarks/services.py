@@ -1,4 +1,4 @@
-"""Times table services beside code that moves the same bytes: cleans, archivings and compactions.
+"""Times table services beside code that moves the same bytes: cleans, archivings, compactions and clusterings.
 
 Run it with ``./dev bench services``. A service is measured right after its baseline in the same session:
 
@@ -7,9 +7,8 @@ Run it with ``./dev bench services``. A service is measured right after its base
 - an archiving moves instants to one file of the history; the baseline copies the same files of the timeline into one
   file and deletes them, likewise;
 - a compaction merges logs with base files; the baseline is plain Spark, which reads the table's base files and writes
-  them.
-
-Other services, such as clustering, are added to ``SERVICES``.
+  them;
+- a clustering sorts the rows of many files into one; the baseline is plain Spark, which does so with the same files.
 """
 
 from __future__ import annotations
@@ -124,6 +123,36 @@ class Services:
             "compaction", "mor-bucket", "seconds", ours.seconds, plain.seconds, ours.costs, plain.costs
         )
 
+    def cluster(self) -> ratios.Sample:
+        """Of a file for each file group into one that is sorted by another column than the key."""
+        path, groups = self.folder / "table", self.settings.groups
+        table = Table.create(self.spark, costs.counted(path), SCHEMA, record_key="id", ordering_by="ts")
+        rows = self.spark.range(0, self.settings.rows, 1, groups)
+        load = {
+            "hoodie.datasource.write.operation": "bulk_insert",
+            "hoodie.bulkinsert.shuffle.parallelism": str(groups),
+        }
+        loaded = rows.selectExpr("id", "0L v", "md5(string(id)) text", "0L ts")
+        loaded.write.format("merganser").options(**OFF, **load).mode("append").save(costs.counted(path))
+        base = list(path.glob("*.parquet"))
+        require(len(base) == groups, f"the load has made a file for each of {groups} file groups")
+        frame = self.spark.read.parquet(*[costs.counted(file) for file in base])
+        target = costs.counted(self.folder / "plain")
+        plain = self.counter.measure(lambda: frame.repartition(1).sortWithinPartitions("text").write.parquet(target))
+        shutil.rmtree(self.folder / "plain")
+        ours = self.counter.measure(lambda: table.cluster(order_by="text", options=OFF))
+        require(len(table.file_slices()) == 1, "the clustering has left one file")
+        require(table.df().count() == self.settings.rows, "the clustering has left all rows")
+        return ratios.Sample(
+            f"clustering of {groups} files",
+            "cow-simple",
+            "seconds",
+            ours.seconds,
+            plain.seconds,
+            ours.costs,
+            plain.costs,
+        )
+
     # ---- tables
 
     def _table(self, table_type: TableType, upserts: int, groups: int) -> tuple[Table, Path]:
@@ -197,6 +226,7 @@ SERVICES: dict[str, Callable[[Services], ratios.Sample]] = {
     "clean": Services.clean,
     "archive": Services.archive,
     "compaction": Services.compact,
+    "clustering": Services.cluster,
 }
 
 
@@ -219,6 +249,8 @@ def described(spark: SparkSession, settings: Settings) -> dict[str, object]:
         "them",
         "compaction": f"{settings.rows:,} rows in {settings.groups} file groups with three logs each; beside plain "
         "Spark, which reads and writes the base files",
+        "clustering": f"{settings.rows:,} rows in {settings.groups} files into one, sorted by a text column; beside "
+        "plain Spark, which does the same with these files",
         "repetitions": f"{settings.repetitions} after {settings.warm_ups} to warm up",
         "file system": "Hadoop's local one, without checksum files; its calls are counted",
         "Spark": f"{spark.version}, {spark.sparkContext.master}",
@@ -230,7 +262,7 @@ def main(words: list[str]) -> int:
     usual = Settings()
     parser = argparse.ArgumentParser(prog="./dev bench services", description=__doc__.splitlines()[0])
     parser.add_argument("--groups", type=int, default=usual.groups, help="file groups of the tables")
-    parser.add_argument("--rows", type=int, default=usual.rows, help="of the table that is compacted")
+    parser.add_argument("--rows", type=int, default=usual.rows, help="of the tables that are compacted and clustered")
     parser.add_argument("--commits", type=int, default=usual.commits, help="before a clean or an archiving")
     parser.add_argument("--repetitions", type=int, default=usual.repetitions)
     parser.add_argument("--warm-ups", type=int, default=usual.warm_ups)

@@ -66,7 +66,7 @@ def test_a_run_on_a_partitioned_table_also_measures_an_upsert_into_one_partition
 def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
     settings = services.Settings(groups=2, rows=400, commits=4, repetitions=1, warm_ups=0)
 
-    clean, archive, compaction = services.Services(spark, settings, tmp_path, print).run()
+    clean, archive, compaction, clustering = services.Services(spark, settings, tmp_path, print).run()
 
     assert clean.work == "clean of 8 files"
     assert clean.plain_costs["delete"] == 8
@@ -75,7 +75,9 @@ def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: Spar
     assert (archive.plain_costs["open"], archive.plain_costs["delete"]) == (9, 9)
     assert archive.our_costs["create"] >= 1
     assert compaction.plain_costs["open"] >= 2
-    assert all(sample.ours > 0 and sample.plain > 0 for sample in (clean, archive, compaction))
+    assert clustering.work == "clustering of 2 files"
+    assert clustering.plain_costs["open"] >= 2
+    assert all(sample.ours > 0 and sample.plain > 0 for sample in (clean, archive, compaction, clustering))
     assert "archiving of 9 files" in ratios.markdown({}, ratios.summed_up([clean, archive, compaction]))
 
 

@@ -145,7 +145,8 @@ def test_commits_of_the_archive_have_their_changes_as_long_as_files_are_there(
     table = Table.load(spark, str(path))
     commits = sorted({row.instant for row in table.change_data().collect()})
     expected = changes(spark, path)
-    assert len(commits) == 6 and len(expected) == 7
+    assert len(commits) == 6
+    assert len(expected) == 7
     assert table.archive(min_commits=2, max_commits=3).instants
     assert changes(spark, path) == expected
     for i in range(5):

@@ -19,7 +19,7 @@ START_S = 180
 class Stopped:
     """The process of a file in this folder, which reads requests from its input, tabs between the words of each.
 
-    Its first line is the id of its Java process, then it answers each request with a line.
+    Its first line is the id of its Java process, then it answers each request with its first word and ``done``.
     """
 
     def __init__(self, folder: Path, program: str) -> None:
@@ -40,14 +40,14 @@ class Stopped:
         self._reading.start()
         self._java = int(self._answer())
 
-    def ask(self, *words: str) -> None:
+    def request(self, *words: str) -> None:
         assert self._process.stdin
         self._process.stdin.write("\t".join(words) + "\n")
         self._process.stdin.flush()
 
     def do(self, *words: str) -> None:
-        self.ask(*words)
-        self._answer()
+        self.request(*words)
+        assert self._answer() == f"{words[0]} done"
 
     def is_done(self) -> bool:
         """Whether the last request is; an error if the process has ended."""
@@ -129,7 +129,7 @@ def copied(process: Stopped, folder: Path, request: tuple[str, ...], pause_s: fl
         copies.append(folder.parent / str(len(copies)))
         shutil.copytree(folder, copies[-1])
 
-    process.ask(*request)
+    process.request(*request)
     while not process.is_done():
         process.stopped(copy)
         time.sleep(pause_s)

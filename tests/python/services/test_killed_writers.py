@@ -9,15 +9,10 @@ checked, and a writer is killed in each action.
 from __future__ import annotations
 
 import os
-import queue
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +20,8 @@ import pytest
 from frames import commit_metadata, load, rows_of
 from killed_writer import ACTIONS, VERSION, save
 from option_names import COW, TYPE
-from places import TESTS
 from pyspark.sql import SparkSession
+from stopped import Stopped, copied, names_in
 
 from interop.hudi_engine import HudiEngine
 
@@ -54,91 +49,10 @@ KILLS = {
 }
 KILLED = list(KILLS) if FULL else list(KILLS)[:1]
 
-START_S = 180
-
 #: How long a writer runs between two stops.
 SLICE_S = 0.001
 
 LEASE_S = 30
-
-
-class Writer:
-    """The process of `helpers/killed_writer.py`."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._log = (folder / "log.txt").open("wb")
-        self._process = subprocess.Popen(
-            [sys.executable, str(TESTS / "python" / "helpers" / "killed_writer.py"), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            cwd=folder,
-            start_new_session=True,
-        )
-        self._log_file = folder / "log.txt"
-        self._lines: queue.Queue[str] = queue.Queue()
-        self._reading = threading.Thread(target=self._read, daemon=True)
-        self._reading.start()
-        self._java = int(self._answer())
-
-    def ask(self, request: str, name: str, path: Path) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(f"{request}\t{name}\t{path}\n")
-        self._process.stdin.flush()
-
-    def is_done(self) -> bool:
-        """Whether the last request is; an error if the process has ended."""
-        try:
-            line = self._lines.get_nowait()
-        except queue.Empty:
-            return False
-        assert line, f"the writer ended: {self._log_file.read_text()[-3000:]}"
-        return True
-
-    def do(self, request: str, name: str, path: Path) -> None:
-        self.ask(request, name, path)
-        assert self._answer() == f"{request} done"
-
-    def stopped(self, work: Callable[[], object]) -> None:
-        """Do something while no thread of the Java process runs."""
-        os.kill(self._java, signal.SIGSTOP)
-        try:
-            while not self._is_stopped():
-                time.sleep(0.0002)
-            work()
-        finally:
-            os.kill(self._java, signal.SIGCONT)
-
-    def kill(self) -> None:
-        """End it as the operating system does: at once, whatever it is doing."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(30)
-        self._reading.join(30)
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream:
-                stream.close()
-        self._log.close()
-
-    def _is_stopped(self) -> bool:
-        stat = Path(f"/proc/{self._java}/stat")
-        if not stat.exists():  # another system than Linux
-            time.sleep(0.05)
-            return True
-        return stat.read_text().rpartition(")")[2].split()[0] == "T"
-
-    def _answer(self) -> str:
-        line = self._lines.get(timeout=START_S)
-        assert line, f"the writer ended: {self._log_file.read_text()[-3000:]}"
-        return line
-
-    def _read(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
-            self._lines.put(line.rstrip("\n"))
-        self._lines.put("")
 
 
 class State(NamedTuple):
@@ -158,24 +72,6 @@ class Left(NamedTuple):
     new: State
 
 
-def names_in(path: Path) -> frozenset[str]:
-    """Paths of all files and folders; those that vanish meanwhile may be missing."""
-    found: list[str] = []
-    pending = [str(path)]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    if entry.name.endswith(".crc"):
-                        continue
-                    found.append(entry.path)
-                    if entry.is_dir():
-                        pending.append(entry.path)
-        except FileNotFoundError:
-            continue
-    return frozenset(found)
-
-
 def read(spark: SparkSession, path: Path) -> State:
     if not any((path / ".hoodie" / f"hoodie.properties{suffix}").exists() for suffix in ("", ".backup")):
         return State(None, [])
@@ -184,51 +80,39 @@ def read(spark: SparkSession, path: Path) -> State:
     return State(columns, rows_of(frame.select(*columns))) if columns else State(None, [])
 
 
-def copies_of(writer: Writer, spark: SparkSession, name: str, folder: Path) -> list[Left]:
-    """Run an action; copies of its table, one for each change of the names in its folder."""
+def copies_of(writer: Stopped, spark: SparkSession, name: str, folder: Path) -> list[Left]:
+    """Run an action; copies of its table, one for each change of the names in its folder, and one of what it left."""
     path = folder / "running"
     path.mkdir(parents=True)
-    writer.do("prepare", name, path)
+    writer.do("prepare", name, str(path))
     old = read(spark, path)
-    copies: list[Path] = []
-    files: list[frozenset[str]] = []
-    last = names_in(path)
-
-    def copy() -> None:
-        nonlocal last
-        if names_in(path) == last:
-            return
-        last = names_in(path)
-        copies.append(folder / str(len(copies)))
-        files.append(frozenset(str(Path(file).relative_to(path)) for file in last))
-        shutil.copytree(path, copies[-1])
-
-    writer.ask("run", name, path)
-    while not writer.is_done():
-        writer.stopped(copy)
-        time.sleep(SLICE_S)
-    last = frozenset()
-    copy()
+    copies = copied(writer, path, ("run", name, str(path)), SLICE_S)
+    copies.append(folder / str(len(copies)))
+    shutil.copytree(path, copies[-1])
     new = read(spark, path)
-    return [Left(name, where, found, old, new) for where, found in zip(copies, files, strict=True)]
+    return [Left(name, copy, files_of(copy), old, new) for copy in copies]
 
 
-def killed_in(writer: Writer, spark: SparkSession, name: str, folder: Path) -> Left:
+def files_of(path: Path) -> frozenset[str]:
+    """Paths in the folder."""
+    return frozenset(str(Path(file).relative_to(path)) for file in names_in(path))
+
+
+def killed_in(writer: Stopped, spark: SparkSession, name: str, folder: Path) -> Left:
     """The table whose writer is killed when a file appears that the action writes."""
     path, whole = folder / "killed", folder / "whole"
     for each in (path, whole):
         each.mkdir(parents=True)
-        writer.do("prepare", name, each)
+        writer.do("prepare", name, str(each))
     old = read(spark, path)
-    writer.do("run", name, whole)
+    writer.do("run", name, str(whole))
     before = names_in(path)
-    writer.ask("run", name, path)
+    writer.request("run", name, str(path))
     while not any(re.fullmatch(KILLS[name], Path(file).name) for file in names_in(path) - before):
         if writer.is_done():
             break
     writer.kill()
-    files = frozenset(str(Path(file).relative_to(path)) for file in names_in(path))
-    return Left(name, path, files, old, read(spark, whole))
+    return Left(name, path, files_of(path), old, read(spark, whole))
 
 
 def stored(path: Path) -> dict[str, str]:
@@ -351,14 +235,14 @@ def left_behind(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     """Tables as stopped and killed writers left them."""
     folder = tmp_path_factory.mktemp("killed")
     found: list[Left] = []
-    writer = Writer(folder / "writer")
+    writer = Stopped(folder / "writer", "killed_writer.py")
     try:
         for number, name in enumerate(ACTIONS):
             copies = copies_of(writer, spark, name, folder / f"action-{number}")
             found += chosen(copies)
         for number, name in enumerate(KILLED):
             if number > 0:
-                writer = Writer(folder / f"writer-{number}")
+                writer = Stopped(folder / f"writer-{number}", "killed_writer.py")
             found.append(killed_in(writer, spark, name, folder / f"kill-{number}"))
     finally:
         writer.kill()

@@ -119,7 +119,7 @@ def test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"
-    process.ask("fill", COW, str(feed.folder), str(path), str(checkpoint))
+    process.request("fill", COW, str(feed.folder), str(path), str(checkpoint))
     end = time.monotonic() + 120
     while not ((path / ".hoodie").exists() and len(timeline(path)) == 2):
         assert time.monotonic() < end

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import frame, load, refused, save
+from frames import frame, load, refusal, refused, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
 from sql_steps import Sql
@@ -132,6 +132,11 @@ def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, s
     read = load(spark, path, **options)
     assert read.columns == ["op", "ts_ms", "before", "after"]
     assert read.groupBy("op").count().orderBy("op").collect() == [("i", 1), ("u", 1)]
+    declared = spark.read.format("merganser").schema("id string, v int").options(**options)
+    error = refusal(lambda: declared.load(str(path)).collect())
+    assert error.condition == "CHANGE_DATA_COLUMNS"
+    assert "hoodie.datasource.query.incremental.format=cdc" in str(error)
+    assert "Table.change_data()" in str(error)
 
 
 @each_type

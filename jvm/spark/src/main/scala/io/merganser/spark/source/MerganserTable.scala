@@ -90,7 +90,7 @@ final class MerganserTable(
     read.changes.filter(_.changeData.isEmpty).foreach(changedRows)
   }
 
-  /** What its options say of a read. */
+  /** The options of a read. */
   private[spark] def read: ReadConfig = ReadConfig.parse(options, session.conf.getAll)
 
   override def name(): String = label
@@ -134,11 +134,14 @@ final class MerganserTable(
     try opened.config.storesKeys
     catch { case e: MerganserException if e.condition == "PATH_IS_NO_TABLE" => true }
 
+  /** @throws MerganserException CHANGE_DATA_COLUMNS: its rows would be those of an incremental query */
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val config = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     if (entry.isDefined) IgnoredReadOptions.warn(name(), config)
     // A statement changes rows as they are now, even where queries of the session are read optimized.
     val read = if (scanCounts.isDefined || isPinned) config.ofStatement else config
+    if (read.changes.exists(_.changeData.isDefined))
+      throw MerganserException("CHANGE_DATA_COLUMNS", "table" -> name(), "key" -> Options.ChangesFormat.key)
     val from = read.changes.map(asOfEnd).orElse(read.asOf.map(newest.asOf)).getOrElse(opened)
     val builder = new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows),
       Some((columns, filters) =>

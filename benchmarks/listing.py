@@ -131,7 +131,7 @@ class Engine:
         self.upserts = 0
 
     def plan(self, path: str, options: dict[str, str], where: str | None) -> dict[str, object]:
-        """The seconds and calls of a plan of a read, by a reader that knows nothing of the table."""
+        """The seconds and calls of a plan of a read, by a reader that has read nothing of the table before."""
 
         def work() -> None:
             frame = self.spark.read.format(self.name).options(**options).load(path)

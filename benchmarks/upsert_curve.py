@@ -30,8 +30,8 @@ TITLE = """# Many upserts of a small table
 
     ./dev python benchmarks/upsert_curve.py --write
 
-A table of twenty rows, of which one is upserted at a time, with default settings: nothing is said of cleaning,
-archiving or compaction. The merge-on-read table compacts a slice of 100 logs.
+A table of twenty rows, of which one is upserted at a time, with default settings: no option of cleaning, archiving
+or compaction is set. The merge-on-read table compacts a slice of 100 logs.
 
 ![Files, bytes, timeline and read time by number of upserts](many-upserts.svg)
 

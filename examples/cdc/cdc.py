@@ -263,8 +263,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--fetched", action="store_true", help="use the PostgreSQL of Maven Central, also where one is installed"
     )
-    asked = vars(parser.parse_args(arguments))
-    plan = Plan(**asked)
+    options = vars(parser.parse_args(arguments))
+    plan = Plan(**options)
     # Only what an earlier run has left behind: the folder may have other files.
     if plan.out.exists() and any(plan.out.iterdir()) and not (plan.out / MARKER).is_file():
         print(f"{plan.out} has files of others: give an empty folder, or a new one, by --out", file=sys.stderr)

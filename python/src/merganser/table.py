@@ -192,7 +192,7 @@ class Table(TableServices, TableChanges):
             where: Condition on columns of the table.
 
         Raises:
-            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition says which.
+            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
         """
         rows = self._incremental(since, until).load(self.path)
         if where is not None:
@@ -222,7 +222,7 @@ class Table(TableServices, TableChanges):
             json: Returns the columns of Hudi's reads instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
 
         Raises:
-            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition says which.
+            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
         """
         reader = (
             self._incremental(since, until)

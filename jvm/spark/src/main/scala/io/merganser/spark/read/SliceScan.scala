@@ -69,7 +69,7 @@ final class SliceScan(
 
   override def toBatch: Batch = this
 
-  /** What is stored now says nothing of the size of later micro-batches. */
+  /** The size of what is stored now is not that of later micro-batches. */
   @volatile private var isStream = false
 
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {

@@ -83,9 +83,9 @@ object AfterCommit {
         "failure" -> describe(f)).causedBy(f)
     }
 
-  /** Where no setting says who compacts, a write to a slice of very many logs does, so that reads stay bounded. */
+  /** Where no setting configures compactions, a write to a slice of very many logs does, so that reads stay bounded. */
   private def due(settings: WriteConfig, result: WriteResult): WriteConfig =
-    if (result.notes.hasManyLogs && settings.compaction.isLeftOpen)
+    if (result.notes.hasManyLogs && settings.compaction.isUnconfigured)
       settings.copy(compaction = settings.compaction.dueNow)
     else settings
 

@@ -155,7 +155,7 @@ object StreamSink {
         TableAccess.of(conf, stored).lock)
   }
 
-  /** Whether a failed write may succeed when it is repeated. A committed one would only be told so. */
+  /** Whether a failed write may succeed when it is repeated. A committed one would only be reported as committed. */
   private def mayPass(failure: Throwable): Boolean = failure match {
     case e: MerganserException => Passing(e.condition) && !AfterCommit.isOfCommitted(e)
     case _                     => !Thread.currentThread().isInterrupted

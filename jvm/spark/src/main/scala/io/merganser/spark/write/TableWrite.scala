@@ -285,7 +285,7 @@ final class TableWrite(
   /** A warning, unless this write compacts. */
   private def noteLogs(notes: WriteNotes, slices: Seq[FileSlice], written: Seq[WriteStat]): WriteNotes =
     TableWrite.manyLogs(slices, written).fold(notes) { sentence =>
-      val compacts = settings.compaction.isInline || settings.compaction.isLeftOpen
+      val compacts = settings.compaction.isInline || settings.compaction.isUnconfigured
       notes.copy(warnings = notes.warnings ++ Seq(sentence).filterNot(_ => compacts), hasManyLogs = true)
     }
 

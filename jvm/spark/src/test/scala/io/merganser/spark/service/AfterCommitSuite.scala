@@ -146,7 +146,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
   }
 
-  test("a write to a slice of very many logs compacts it where no setting says who does, and else reports it") {
+  test("a write to a slice of very many logs compacts where no setting configures compactions, and else reports it") {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true))
     def logs = OpenTable.load(table).view.slices.map(_.logs.size).max

@@ -51,7 +51,7 @@ object BaseFileFooter {
   /**
    * @throws java.io.FileNotFoundException if the file is gone
    * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is not a Parquet file, a truncated one, or
-   * one whose footer has another checksum than its own entry says
+   * one whose footer has another checksum than its own entry
    */
   def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
 

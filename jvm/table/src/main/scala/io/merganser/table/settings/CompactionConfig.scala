@@ -38,7 +38,7 @@ final case class LogCompactionConfig(isInline: Boolean, leastBlocks: Int)
  * @param isInline        after the write, if a compaction is due
  * @param isScheduled     after the write, if a compaction is due, it is scheduled and not run
  * @param isAsync         after the write, if a compaction is due, it is scheduled, and run in the background
- * @param isLeftOpen      no setting says whether, or who compacts: a write to a slice of very many logs does
+ * @param isUnconfigured  no setting configures compactions: a write to a slice of very many logs does
  * @param deltaCommits    since the last compaction that make one due
  * @param deltaSeconds    since the last compaction that make one due
  * @param logs            log compactions
@@ -47,7 +47,7 @@ final case class CompactionConfig(
     isInline: Boolean,
     isScheduled: Boolean,
     isAsync: Boolean,
-    isLeftOpen: Boolean,
+    isUnconfigured: Boolean,
     trigger: CompactionTrigger,
     deltaCommits: Int,
     deltaSeconds: Long,
@@ -61,8 +61,8 @@ final case class CompactionConfig(
   /** Whether a compaction that is due is scheduled after a write. */
   def followsWrites: Boolean = isInline || isScheduled || isAsync
 
-  /** Whether this is [[dueNow]] of a table for which no setting says who compacts. */
-  def isOverdue: Boolean = isInline && isLeftOpen
+  /** Whether this is [[dueNow]] of a table for which no setting configures compactions. */
+  def isOverdue: Boolean = isInline && isUnconfigured
 
   /** The same after a write that is to compact in any case. */
   def dueNow: CompactionConfig = copy(isInline = true, trigger = CompactionTrigger.NumCommits, deltaCommits = 1)
@@ -82,7 +82,7 @@ private[settings] object CompactionConfig {
       isScheduled = isScheduled && isMergeOnRead,
       isAsync = isMergeOnRead && !isInline &&
         settings.explicitOrStored(Options.AsyncCompaction, stored).contains("true"),
-      isLeftOpen = isMergeOnRead && !Seq(Options.InlineCompaction, Options.ScheduleInline, Options.AsyncCompaction)
+      isUnconfigured = isMergeOnRead && !Seq(Options.InlineCompaction, Options.ScheduleInline, Options.AsyncCompaction)
         .exists(settings.explicitOrStored(_, stored).isDefined),
       trigger = CompactionTrigger.of(settings.required(Options.CompactionTriggerOption, stored)),
       deltaCommits = settings.whole(Options.CompactionDeltaCommits, stored).toInt,

@@ -75,7 +75,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
       "files of commits and savepoints")
   }
 
-  for (version <- Seq(6, 9)) test(s"version $version: of archived instants the history knows the files") {
+  for (version <- Seq(6, 9)) test(s"version $version: of archived instants the history has the files") {
     val s = faulty("t")
     table(version, s)
     (100 to 900 by 100).foreach(i => write(s, i.toString, Seq("a")))

@@ -224,13 +224,41 @@ class Table(TableServices, TableChanges):
         Raises:
             MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
         """
-        reader = (
-            self._incremental(since, until)
-            .option("hoodie.datasource.query.incremental.format", "cdc")
-            .option("spark.merganser.read.changeImages", "json" if json else "struct")
-            .option("spark.merganser.read.changeReason", str(reason).lower())
-        )
-        return reader.load(self.path)
+        return self._incremental(since, until).options(**_change_data(reason, json)).load(self.path)
+
+    def change_data_stream(
+        self,
+        start: str | date = "earliest",
+        *,
+        reason: bool = False,
+        json: bool = False,
+        max_files: int | None = None,
+        max_bytes: int | None = None,
+    ) -> DataFrame:
+        """Return a stream of what each commit changed, in the columns of :meth:`change_data`.
+
+        A micro-batch has the changes of one or more commits, several of them for a row that several commits changed:
+        ``completion_time`` orders these. Each change is in exactly one micro-batch, across restarts of the query with
+        the same checkpoint.
+
+        Args:
+            start: Where a new query begins: ``"earliest"`` with the rows of the table, as inserts of its newest commit;
+                ``"latest"`` with the next commit; or after a time, as ``since`` of :meth:`changes`. A query that is
+                started again goes on where its checkpoint is.
+            reason: As for :meth:`change_data`.
+            json: As for :meth:`change_data`.
+            max_files: A micro-batch takes commits up to so many files, at least one commit. ``None``: all there are.
+            max_bytes: The same by the size of the files.
+
+        Raises:
+            MerganserError: An option is invalid. A query raises when it is started or goes on: files or commits that it
+                needs are gone, or the table's columns have changed; the condition names which.
+        """
+        limits = {"maxFilesPerTrigger": max_files, "maxBytesPerTrigger": max_bytes}
+        named = {key: str(limit) for key, limit in limits.items() if limit is not None}
+        reader = self._spark.readStream.format(_FORMAT).option("hoodie.datasource.query.type", "incremental")
+        reader = reader.options(**_change_data(reason, json), **named)
+        return reader.option("hoodie.datasource.streaming.startOffset", _time("start", start)).load(self.path)
 
     def _incremental(self, since: str | date | None, until: str | date | None) -> DataFrameReader:
         reader = self._spark.read.format(_FORMAT).option("hoodie.datasource.query.type", "incremental")
@@ -406,6 +434,14 @@ def _transaction(txn: tuple[str, int] | None) -> dict[str, Any]:
     if not (isinstance(txn, tuple) and len(txn) == 2 and isinstance(txn[0], str) and type(txn[1]) is int):
         raise TypeError(f"txn is an application and a version, such as ('orders-job', 17), not {txn!r}")
     return {"spark.merganser.write.txnAppId": txn[0], "spark.merganser.write.txnVersion": str(txn[1])}
+
+
+def _change_data(reason: bool, json: bool) -> dict[str, str]:
+    return {
+        "hoodie.datasource.query.incremental.format": "cdc",
+        "spark.merganser.read.changeImages": "json" if json else "struct",
+        "spark.merganser.read.changeReason": str(reason).lower(),
+    }
 
 
 def _time(argument: str, time: object) -> str:

@@ -111,6 +111,10 @@ def test_streams_write_into_tables_and_read_from_them(spark: SparkSession, table
     finish(copied.start(str(tmp_path / "copy")))
     found = spark.read.format("merganser").load(str(tmp_path / "copy")).select("id", "ts", "v")
     assert sorted(map(tuple, found.collect())) == all_rows(spark, table)
+    inserted = merganser.Table.load(spark, table).change_data_stream().where("op = 'i'").select("after.*")
+    finish(writer(inserted, tmp_path / "c3", options_of("MERGE_ON_READ")).start(str(tmp_path / "inserted")))
+    found = spark.read.format("merganser").load(str(tmp_path / "inserted")).select("id", "ts", "v")
+    assert sorted(map(tuple, found.collect())) == all_rows(spark, table)
 
 
 def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) -> None:

@@ -221,8 +221,8 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.e2e
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    into, by_hand, follow = blocks("python")
-    promised = re.findall(r"It prints `([^`]*)`", (ROOT / "docs" / "streams.md").read_text())
+    into, by_hand, follow, changes = blocks("python")
+    promised = re.findall(r"`(\[[^`]*\])`", (ROOT / "docs" / "streams.md").read_text())
     names: dict[str, Any] = {}
     exec(compile(into, "streams.md", "exec"), names)
     exec(compile(by_hand, "streams.md", "exec"), names)
@@ -231,4 +231,5 @@ def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: p
     exec(compile(by_hand, "streams.md", "exec"), names)
     assert len(names["table"].history()) == commits
     exec(compile(follow, "streams.md", "exec"), names)
-    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("[(")] == promised
+    exec(compile(changes, "streams.md", "exec"), names)
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("[")] == promised

@@ -7,26 +7,45 @@ import io.merganser.table.settings.{ChangeForm, ReadConfig}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.types.StructType
 
 /** Changes that one task finds, one commit and file group after the other. */
 final case class ChangePartition(changes: Array[GroupChange]) extends InputPartition
 
-/** A scan of the changes of commits, each file group of a commit in one task. */
+/**
+ * A scan of the changes of commits, each file group of a commit in one task.
+ *
+ * @param find   the changes; called when the scan is planned, and not for a stream
+ * @param stream the same columns as a stream, by the folder of its checkpoint
+ */
 final class ChangeScan(
     session: SparkSession,
     table: OpenTable,
     read: ReadConfig,
     form: ChangeForm,
     requested: StructType,
-    changes: Seq[GroupChange]
+    find: () => Seq[GroupChange],
+    stream: Option[String => MicroBatchStream] = None
 ) extends Scan with Batch {
+
+  private lazy val changes = find()
+
+  @volatile private var isStream = false
 
   override def readSchema(): StructType = requested
 
   override def toBatch: Batch = this
 
-  override def description(): String = {
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
+    isStream = true
+    stream.fold(super.toMicroBatchStream(checkpoint))(_(checkpoint))
+  }
+
+  override def description(): String =
+    if (isStream) s"merganser changes of ${table.config.name}, as a stream" else described
+
+  private def described: String = {
     val stored = changes.count(_.changeFiles.nonEmpty)
     s"merganser changes of ${table.config.name} [commits: ${changes.map(_.instant).distinct.size}, file groups: " +
       s"${changes.size}, by change files: $stored, by comparison: ${changes.size - stored}]"

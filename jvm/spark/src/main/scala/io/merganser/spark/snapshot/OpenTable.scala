@@ -50,10 +50,11 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   /**
    * The commits in a window of time.
    *
+   * @param usesCommitTimes whether rows are found by their commit times, which some tables do not store
    * @throws MerganserException what [[CommitWindow.of]] throws
    */
-  def window(begin: String, end: Option[String]): CommitWindow =
-    CommitWindow.of(storage, config, timeline, begin, end)
+  def window(begin: String, end: Option[String], usesCommitTimes: Boolean = true): CommitWindow =
+    CommitWindow.of(storage, config, timeline, begin, end, usesCommitTimes = usesCommitTimes)
 
   /**
    * Whether logs may have rows with some of the columns only. Hudi reads such rows wrongly where a table has versions

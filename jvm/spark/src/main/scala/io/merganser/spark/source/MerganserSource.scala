@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
 import io.merganser.spark.change.ChangeData
 import io.merganser.spark.frame.{FrameWrite, PartitionBy}
-import io.merganser.spark.stream.StreamSink
+import io.merganser.spark.stream.{StreamSink, TableStream}
 import io.merganser.table.options.IgnoredOptions
 import io.merganser.table.settings.ReadConfig
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
@@ -39,7 +39,8 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     val read                   = ReadConfig.parse(readOptions, session.conf.getAll)
     table.requireReadable(read)
     IgnoredReadOptions.warn(table.name(), read)
-    val changes = ChangeData.of(session, table.opened, read)
+    val changes = ChangeData.of(session, table.opened, read,
+      Some(TableStream.ofChanges(session, table.opened, _, readOptions, read)))
     inferred = Some((options, changes.getOrElse(table)))
     changes.fold(table.schema())(_.schema())
   }

@@ -57,7 +57,7 @@ final class MerganserTable(
   /** With versions of its columns, a table has the columns that it had at the time of the read. */
   override lazy val opened: OpenTable =
     ownChanges match {
-      case Some(changes) if changes.schemaOfEnd => asOfEnd(changes)
+      case Some(changes) if changes.schemaOfEnd && changes.hasBegin => asOfEnd(changes)
       // Change data has the columns of now, and is found without commit times.
       case Some(changes) if changes.changeData.isDefined      => newest
       case Some(changes) if newest.timeline.history.isDefined => asOfEnd(changes)

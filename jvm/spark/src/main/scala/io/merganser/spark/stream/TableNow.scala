@@ -9,15 +9,19 @@ import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, Timeline, WriteStat}
 
 /**
- * A write that changed rows.
+ * A write of which the stream has something to return.
  *
  * @param completed its completion time
  * @param bytes     size of its files, in bytes
  */
 private[stream] final case class StreamedWrite(completed: String, files: Int, bytes: Long)
 
-/** The slices of a snapshot in the order of their partition and file group, which does not change. */
-private[stream] final case class SnapshotGroups(view: Timeline, slices: Seq[FileSlice]) {
+/**
+ * The slices of a snapshot in the order of their partition and file group, which does not change.
+ *
+ * @param time completion time of the newest commit in it
+ */
+private[stream] final case class SnapshotGroups(time: String, view: Timeline, slices: Seq[FileSlice]) {
 
   def checksum: String = {
     val crc = new CRC32
@@ -26,8 +30,12 @@ private[stream] final case class SnapshotGroups(view: Timeline, slices: Seq[File
   }
 }
 
-/** A table as the planning of one micro-batch sees it. */
-private[stream] final class TableNow(val table: OpenTable) {
+/**
+ * A table as the planning of one micro-batch sees it.
+ *
+ * @param content what its stream returns
+ */
+private[stream] final class TableNow(val table: OpenTable, content: StreamedContent) {
 
   /** Completion time of the newest write; None if there is none. */
   def newest: Option[String] = table.timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested))
@@ -39,11 +47,11 @@ private[stream] final class TableNow(val table: OpenTable) {
   def isClustering: Boolean =
     table.timeline.pending.exists(i => i.action == Action.Clustering || i.action == Action.ReplaceCommit)
 
-  def window(begin: String, end: Option[String]): CommitWindow = table.window(begin, end)
+  def window(begin: String, end: Option[String]): CommitWindow = table.window(begin, end, content.usesCommitTimes)
 
-  /** The writes between two times that changed rows, in the order of their completion. Services are none. */
+  /** The writes between two times that have something to return, in the order of their completion. */
   def writes(begin: String, end: String): Seq[StreamedWrite] =
-    window(begin, Some(end)).metadata.filter { case (_, m) => !m.operationType.isService && m.allStats.nonEmpty }.map {
+    window(begin, Some(end)).metadata.filter { case (_, m) => content.isOf(m) }.map {
       case (i, m) => StreamedWrite(i.completed.getOrElse(i.requested), m.allStats.size, m.allStats.map(bytesOf).sum)
     }.toSeq.sortBy(_.completed)
 
@@ -56,7 +64,7 @@ private[stream] final class TableNow(val table: OpenTable) {
     listed.collect { case (`time`, found) => found }.getOrElse {
       val view   = window(CommitWindow.Earliest, Some(time)).view
       val slices = table.as(view).view.slices.sortBy(s => (s.partitionPath, s.fileId))
-      val found  = SnapshotGroups(view, slices)
+      val found  = SnapshotGroups(time, view, slices)
       listed = Some(time -> found)
       found
     }

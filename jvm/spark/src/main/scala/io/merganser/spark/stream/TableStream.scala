@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.options.Options
+import io.merganser.table.options.{OptionEntry, Options}
 import io.merganser.table.settings.{ReadConfig, StreamReadConfig}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 /**
- * Reads a table as a stream: a snapshot of it, then what later commits changed.
+ * Reads a table as a stream: a snapshot of it, then what later commits changed, as rows or as change data.
  *
  * Offsets are completion times of commits, so that a window between two of them is the same whenever it is read. A
  * snapshot may be read in several micro-batches, some file groups in each; commits are not divided.
@@ -110,7 +110,8 @@ final class TableStream private (
       case _ if from == to => Nil
       case (StreamPosition(begin, part), StreamPosition(Some(time), None)) =>
         val rest = for (p <- part; t <- begin) yield groups(now, t, checked(now, t, p).next, p.of)
-        rest.getOrElse(Nil) ++ (if (begin.contains(time)) Nil else content.ofWindow(now.table, begin, time))
+        rest.getOrElse(Nil) ++ begin.fold(content.ofSnapshot(now, time))(from =>
+          if (from == time) Nil else content.ofWindow(now, from, time))
       case (StreamPosition(begin, part), StreamPosition(Some(time), Some(upTo))) if begin.forall(_ == time) =>
         checked(now, time, upTo)
         groups(now, time, part.fold(0)(_.next), upTo.next)
@@ -121,7 +122,7 @@ final class TableStream private (
 
   private def groups(now: TableNow, time: String, from: Int, until: Int): Seq[InputPartition] = {
     val found = now.groupsAsOf(time)
-    content.ofSnapshot(now.table, found.view, found.slices.slice(from, until).map(_.group).toSet)
+    content.ofSlices(now, found, found.slices.slice(from, until))
   }
 
   override def createReaderFactory(): PartitionReaderFactory = StreamReaderFactory
@@ -138,7 +139,7 @@ final class TableStream private (
     if (table.schema != opened.schema && opened.schema.nonEmpty)
       throw MerganserException("STREAM_SCHEMA_CHANGED", "table" -> opened.config.name,
         "old" -> opened.schema.simpleString, "new" -> table.schema.simpleString)
-    new TableNow(table)
+    new TableNow(table, content)
   }
 
   /** @throws MerganserException STREAM_SNAPSHOT_MOVED */
@@ -178,13 +179,36 @@ object TableStream {
       options: Map[String, String],
       read: ReadConfig
   )(checkpoint: String): TableStream = {
-    def refuse(key: String, value: String) =
-      throw MerganserException("STREAM_QUERY_UNSUPPORTED", "table" -> opened.config.name, "key" -> key,
-        "value" -> value)
-    read.asOf.foreach(refuse(Options.AsOfInstant.key, _))
-    if (read.readOptimized) refuse(Options.QueryType.key, "read_optimized")
-    read.changes.foreach(_ => refuse(Options.QueryType.key, "incremental"))
+    read.asOf.foreach(refuse(opened, Options.AsOfInstant, _))
+    if (read.readOptimized) refuse(opened, Options.QueryType, "read_optimized")
+    read.changes.foreach(_ => refuse(opened, Options.QueryType, "incremental"))
     new TableStream(session, opened, StreamReadConfig.parse(options, session.conf.getAll),
       new StreamedRows(session, columns, filters, read), checkpoint)
   }
+
+  /**
+   * A stream of a table's change data, likewise.
+   *
+   * @param columns of change data, to return
+   * @throws MerganserException STREAM_QUERY_UNSUPPORTED for the bounds of other reads
+   */
+  def ofChanges(
+      session: SparkSession,
+      opened: OpenTable,
+      columns: StructType,
+      options: Map[String, String],
+      read: ReadConfig
+  )(checkpoint: String): TableStream = {
+    val window = read.changes.getOrElse(throw new IllegalStateException("the read is not incremental"))
+    val form   = window.changeData.getOrElse(throw new IllegalStateException("the read is not of change data"))
+    window.begin.foreach(refuse(opened, Options.ChangesBegin, _))
+    window.end.foreach(refuse(opened, Options.ChangesEnd, _))
+    if (window.schemaOfEnd) refuse(opened, Options.ChangesSchemaOfEnd, "true")
+    new TableStream(session, opened, StreamReadConfig.parse(options, session.conf.getAll),
+      new StreamedChanges(session, columns, form, read), checkpoint)
+  }
+
+  private def refuse(opened: OpenTable, option: OptionEntry, value: String): Nothing =
+    throw MerganserException("STREAM_QUERY_UNSUPPORTED", "table" -> opened.config.name, "key" -> option.key,
+      "value" -> value)
 }

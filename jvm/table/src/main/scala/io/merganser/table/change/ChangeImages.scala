@@ -48,7 +48,10 @@ final class ChangeImages(
 
   /** @throws MerganserException CHANGE_DATA_CLEANED if a file was cleaned since the read was planned */
   def open(change: GroupChange): OpenImages =
-    try if (change.changeFiles.nonEmpty) stored(change) else compared(change)
+    try
+      if (change.changeFiles.nonEmpty) stored(change)
+      else if (change.before.slice.isEmpty || change.after.slice.isEmpty) whole(change)
+      else compared(change)
     catch {
       case e: FileNotFoundException => throw GroupChanges.cleaned(config.name, change.completed).causedBy(e)
       case e: MerganserException if e.condition == "SLICE_FILE_MISSING" =>
@@ -81,6 +84,27 @@ final class ChangeImages(
     }
   }
 
+  /** All rows of a slice, as inserts or deletes: nothing is compared, so nothing is sorted. */
+  private def whole(change: GroupChange): OpenImages = {
+    val isInsert = change.before.slice.isEmpty
+    val state    = if (isInsert) change.after else change.before
+    val rows     = state.slice.fold(ChangeImages.none)(slice => reader(state, columns).rows(slice))
+    new OpenImages {
+      private[this] val imageOf = ChangeImages.image(columns)
+      private[this] var image: UnsafeRow = _
+
+      override def next(): Boolean = {
+        val found = rows.hasNext
+        if (found) image = imageOf(rows.next())
+        found
+      }
+
+      override def before: UnsafeRow = if (isInsert) null else image
+      override def after: UnsafeRow  = if (isInsert) image else null
+      override def close(): Unit     = rows.close()
+    }
+  }
+
   private def compared(change: GroupChange): OpenImages = {
     // Logs of version 6 are named after their slice, and a state has those of later writes too.
     val added  = change.addedLogs(areShared = !config.isCreatedInLayout2)
@@ -103,8 +127,8 @@ final class ChangeImages(
       finally newer.close()
   }
 
-  private def reader(state: GroupState): SliceReader =
-    new SliceReader(storage, config, rule, columns, keyed, state.visibility, rowKey = rowKey)
+  private def reader(state: GroupState, requested: StructType = keyed): SliceReader =
+    new SliceReader(storage, config, rule, columns, requested, state.visibility, rowKey = rowKey)
 
   private def rows(state: GroupState, keeps: UTF8String => Boolean): SliceRows =
     state.slice.fold(ChangeImages.none)(reader(state).sortedRows(_, keeps))

@@ -98,6 +98,27 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
     }
   }
 
+  /**
+   * The rows of a snapshot as inserts of its newest commit.
+   *
+   * @param view the timeline of the snapshot
+   * @param time completion time of that commit
+   */
+  def inserts(view: Timeline, slices: Seq[FileSlice], time: String): Seq[GroupChange] = {
+    // The columns are read as they are called now.
+    val past    = LogVisibility(view).copy(history = timeline.history)
+    val instant = instantAt(time)
+    slices.map(slice =>
+      GroupChange(instant, time, slice.group, GroupState(None, past), GroupState(Some(slice), past), Nil))
+  }
+
+  /** Requested time of the commit that completed at a time. */
+  private def instantAt(time: String): String = {
+    def archived =
+      new ArchivedTimeline(storage, config).completedAfter(InstantTime.preceding(time)).find(_._2 == time).map(_._1)
+    timeline.completed.find(timeOf(_) == time).map(_.requested).orElse(archived).getOrElse(time)
+  }
+
   /** Fails where the states lack a file that the write replaced or wrote: it was cleaned. */
   private def requireWhole(change: GroupChange, metadata: CommitMetadata): Unit = {
     def has(state: GroupState)(of: FileSlice => Boolean) = state.slice.exists(of)

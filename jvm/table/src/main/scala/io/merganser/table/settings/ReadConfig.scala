@@ -45,6 +45,9 @@ final case class ChangesConfig(
     changeData: Option[ChangeForm] = None
 ) {
 
+  /** False for streams of change data, whose begin is an option of streams. Other reads without one are an error. */
+  def hasBegin: Boolean = begin.isDefined || changeData.isEmpty
+
   /** @throws MerganserException CHANGES_BEGIN_MISSING */
   def beginOf(table: String): String = begin.getOrElse(throw MerganserException("CHANGES_BEGIN_MISSING",
       "table" -> table,

@@ -1,0 +1,168 @@
+"""Streams of change data: the images of all micro-batches, folded over nothing, give the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from feeds import SCHEMA, drop_last_commit, finish, folded
+from frames import refusal
+from option_names import COW, MOR
+from pyspark.sql import DataFrame, SparkSession
+from sql_steps import each_kind
+
+import merganser
+from merganser import Table
+
+KINDS = {"cow": COW, "mor": MOR}
+CDC = {"hoodie.datasource.query.type": "incremental", "hoodie.datasource.query.incremental.format": "cdc"}
+Change = tuple[Any, ...]
+
+
+def create(spark: SparkSession, path: Path, kind: str = COW, **more: str) -> Table:
+    named = {"hoodie.datasource.write.table.type": kind, **more}
+    return Table.create(spark, str(path), SCHEMA, record_key="id", ordering_by="ts", options=named)
+
+
+def upsert(spark: SparkSession, table: Table, *rows: tuple[int, int, str]) -> str:
+    return table.upsert(spark.createDataFrame(rows, SCHEMA)).instant
+
+
+class Follower:
+    """A query that stores each micro-batch under its number: one that is repeated replaces itself."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+
+    def follow(self, frame: DataFrame) -> None:
+        out = str(self.folder / "out")
+        writing = frame.writeStream.foreachBatch(lambda batch, n: batch.write.mode("overwrite").parquet(f"{out}/{n}"))
+        writing = writing.option("checkpointLocation", str(self.folder / "checkpoint"))
+        finish(writing.trigger(availableNow=True).start())
+
+    def batches(self) -> list[list[Change]]:
+        """Completion time, operation, row before and row after of each change, by micro-batch."""
+        found = []
+        while (self.folder / "out" / str(len(found))).exists():
+            batch = self.spark.read.parquet(str(self.folder / "out" / str(len(found)))).collect()
+            shown = [(r.completion_time, r.op, r.before and tuple(r.before), r.after and tuple(r.after)) for r in batch]
+            found.append(sorted(shown, key=str))
+        return found
+
+    def copy(self) -> list[Any]:
+        """What the changes make of an empty copy; each has to match what is there."""
+        rows: dict[int, Any] = {}
+        for batch in self.batches():
+            for _, op, before, after in sorted(batch, key=lambda change: (change[0], change[1] != "d")):
+                key = (before or after)[0]
+                assert rows.pop(key, None) == before, (op, before, after)
+                if after:
+                    rows[key] = after
+        return sorted(rows.values())
+
+
+@pytest.mark.e2e
+@each_kind
+def test_the_images_of_all_micro_batches_make_a_copy_of_the_table_across_restarts(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    table = create(spark, tmp_path / "t", KINDS[kind])
+    follower = Follower(spark, tmp_path)
+    first = [(i, 1, "first") for i in range(6)]
+    upsert(spark, table, *first)
+    upsert(spark, table, (0, 2, "second"))
+    follower.follow(table.change_data_stream(max_files=1))
+    start = folded([*first, (0, 2, "second")])
+    assert [(op, before, after) for _, op, before, after in follower.batches()[0]] == [("i", None, r) for r in start]
+
+    upsert(spark, table, (1, 2, "u"), (2, 0, "late"), (7, 1, "new"))
+    table.delete(spark.createDataFrame([(3, 9, "")], SCHEMA))
+    if kind == "mor":
+        table.compact()
+    upsert(spark, table, (1, 3, "again"), (3, 9, "back"))
+    follower.follow(table.change_data_stream(max_files=1))
+    assert [[change[1] for change in batch] for batch in follower.batches()[1:]] == [["i", "u"], ["d"], ["i", "u"]]
+    assert follower.copy() == sorted(map(tuple, table.df().collect()))
+
+    # It was killed before its checkpoint had the last micro-batch, which is repeated beside later changes.
+    stored = follower.batches()
+    drop_last_commit(tmp_path / "checkpoint")
+    table.overwrite(spark.createDataFrame([(1, 4, "all"), (8, 1, "h")], SCHEMA))
+    if kind == "cow":
+        table.cluster()
+    follower.follow(table.change_data_stream())
+    assert follower.batches()[:-1] == stored
+    assert follower.copy() == [(1, 4, "all"), (8, 1, "h")]
+    follower.follow(table.change_data_stream())
+    assert len(follower.batches()) == len(stored) + 1
+
+
+def test_changes_begin_with_the_next_commit_or_after_a_time_with_all_that_each_commit_changed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    options = {"hoodie.datasource.write.partitionpath.field": "v", "hoodie.populate.meta.fields": "false"}
+    table = create(spark, tmp_path / "t", **options)
+    first = upsert(spark, table, (1, 1, "a"), (2, 1, "b"))
+    upsert(spark, table, (1, 2, "a"))
+    started = {name: Follower(spark, tmp_path / name) for name in ("2000-01-01", first, "latest")}
+    for name, follower in started.items():
+        follower.follow(table.change_data_stream(name))
+    table.delete_partitions(["b"])
+    for name, follower in started.items():
+        follower.follow(table.change_data_stream(name))
+
+    def shown(name: str) -> list[list[Change]]:
+        return [[change[1:] for change in batch] for batch in started[name].batches() if batch]
+
+    gone, update = ("d", (2, 1, "b"), None), ("u", (1, 1, "a"), (1, 2, "a"))
+    inserts = [("i", None, (1, 1, "a")), ("i", None, (2, 1, "b"))]
+    assert shown("latest") == [[gone]]
+    assert shown(first) == [[update], [gone]]
+    assert shown("2000-01-01") == [[*inserts, update], [gone]]
+
+
+def test_a_stream_of_changes_by_options_has_hudis_columns_and_reasons_on_request(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = create(spark, tmp_path / "t", MOR)
+    instant = upsert(spark, table, (1, 1, "a"))
+    reading = spark.readStream.format("merganser").options(**CDC).option("spark.merganser.read.changeReason", "true")
+    assert reading.load(table.path).columns == ["op", "ts_ms", "before", "after", "reason"]
+    query = reading.load(table.path).where("op = 'i'").select("ts_ms", "reason", "after")
+    folder = tmp_path / "out"
+    writing = query.writeStream.format("json").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    finish(writing.trigger(availableNow=True).start(str(folder)))
+    rows = spark.read.schema("ts_ms string, reason string, after string").json(str(folder)).collect()
+    assert [tuple(row) for row in rows] == [(instant, "won", '{"id":1,"ts":1,"v":"a"}')]
+
+
+def test_a_stream_of_changes_refuses_the_bounds_of_a_read_and_a_read_needs_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = create(spark, tmp_path / "t")
+    upsert(spark, table, (1, 1, "a"))
+    for key in ("hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"):
+        frame = spark.readStream.format("merganser").options(**CDC).option(key, "2000-01-01").load(table.path)
+        with pytest.raises(merganser.MerganserError, match=rf"STREAM_QUERY_UNSUPPORTED.*{key}=2000-01-01"):
+            Follower(spark, tmp_path / key).follow(frame)
+    read = spark.read.format("merganser").options(**CDC).load(table.path)
+    assert refusal(read.collect).condition == "CHANGES_BEGIN_MISSING"
+
+
+def test_a_stream_whose_changes_were_cleaned_or_whose_columns_changed_says_so(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = create(spark, tmp_path / "t", **{"hoodie.clean.automatic": "false"})
+    follower = Follower(spark, tmp_path)
+    for ts in range(4):
+        upsert(spark, table, (1, ts, "a"))
+        if ts == 0:
+            follower.follow(table.change_data_stream())
+    loaded = table.change_data_stream()
+    table.clean(options={"hoodie.clean.commits.retained": "1"})
+    with pytest.raises(merganser.MerganserError, match=r"CHANGE_DATA_CLEANED.*hoodie\.clean\.commits\.retained"):
+        follower.follow(loaded)
+    table.upsert(spark.createDataFrame([(2, 1, "b", "new")], f"{SCHEMA}, w string"))
+    with pytest.raises(merganser.MerganserError, match="STREAM_SCHEMA_CHANGED"):
+        follower.follow(loaded)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from frames import frame, load, refusal, refused, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from plans import metric, scan_node
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 
@@ -137,6 +138,60 @@ def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, s
     assert error.condition == "CHANGE_DATA_COLUMNS"
     assert "hoodie.datasource.query.incremental.format=cdc" in str(error)
     assert "Table.change_data()" in str(error)
+
+
+@each_type
+@each_source
+def test_filters_on_images_rule_out_file_groups_of_other_partitions_and_no_change_that_satisfies_them(
+    spark: SparkSession, tmp_path: Path, kind: str, recorded: dict[str, str]
+) -> None:
+    path, options = tmp_path / "t", {TYPE: kind, PARTITION: "note", **recorded}
+    upsert(spark, path, [(f"{note}{i}", i, note, 1) for note in "xyz" for i in range(3)], **options)
+    upsert(spark, path, [("x0", 7, "x", 2), ("y0", 7, "y", 2)], **options)
+    upsert(spark, path, [("x1", None, "x", None)], **options, **{OPERATION: "delete"})
+    every = Table.load(spark, str(path)).change_data().select("op", "before", "after")
+    # What Spark finds of all changes, without a scan that knows the filter.
+    found = spark.createDataFrame(every.collect(), every.schema)
+    for condition, groups in {
+        "after.note = 'x'": 3,
+        "before.note = 'x' OR after.note = 'x'": 3,
+        "after.note IN ('y', 'z') AND after.v > 1": 3,
+        "before.note > 'w' AND before.note < 'y'": 3,
+        "NOT after.note = 'x'": 3,
+        "after.note IS NULL": 6,
+        "NOT (after.note <=> 'x')": 6,
+        "op = 'd' OR after.note = 'y'": 6,
+        "after.id = 'x0' OR before.id = 'x0'": 6,
+        "before.id = 'x1'": 6,
+    }.items():
+        rows = every.where(condition)
+        assert sorted(map(str, rows.collect())) == sorted(map(str, found.where(condition).collect())), condition
+        assert (condition, metric(rows, "fileGroupsRead")) == (condition, groups)
+
+
+@each_type
+@each_source
+def test_columns_of_images_are_read_alone_where_nothing_is_compared(
+    spark: SparkSession, tmp_path: Path, kind: str, recorded: dict[str, str]
+) -> None:
+    path = tmp_path / "t"
+    upsert(spark, path, [("a", 1, "x", 1), ("b", 2, None, 5)], **{TYPE: kind}, **recorded)
+    upsert(spark, path, [("a", 1, "y", 2)], **{TYPE: kind})
+    upsert(spark, path, [("c", 3, "z", 3)], **{TYPE: kind, OPERATION: "insert_overwrite_table"})
+    table = Table.load(spark, str(path))
+    some = table.change_data(reason=True).selectExpr("op", "after.v", "before.note", "reason")
+    read = scan_node(some).scan().readSchema().simpleString()
+    assert read == "struct<op:string,before:struct<note:string>,after:struct<v:int>,reason:string>"
+    assert sorted(map(tuple, some.collect()), key=str) == [
+        ("d", None, "y", "deleted"),
+        ("d", None, None, "deleted"),
+        ("i", 1, None, "won"),
+        ("i", 2, None, "won"),
+        ("i", 3, None, "won"),
+        ("u", 1, "x", "won"),
+    ]
+    assert table.change_data().groupBy("op").count().orderBy("op").collect() == [("d", 2), ("i", 3), ("u", 1)]
+    assert table.change_data().count() == 6
 
 
 @each_type

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from frames import frame, load, refused, rows_of, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from plans import metric
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser import Table, WriteOptions
@@ -23,22 +24,6 @@ def scan(rows: DataFrame) -> str:
     plan = rows._jdf.queryExecution().executedPlan().toString()
     (line,) = [line for line in plan.splitlines() if "BatchScan" in line]
     return str(line)
-
-
-def metric(rows: DataFrame, name: str) -> int:
-    """A metric of the plan's one scan of a table, once it has run."""
-    plan = rows._jdf.queryExecution().executedPlan()
-    while plan.nodeName() == "AdaptiveSparkPlan":
-        plan = plan.executedPlan()
-    nodes = [plan]
-    while nodes:
-        node = nodes.pop()
-        if node.nodeName().startswith("BatchScan"):
-            return int(node.metrics().apply(name).value())
-        inner = [node.plan()] if node.nodeName().endswith("QueryStage") else []
-        children = node.children()
-        nodes += inner + [children.apply(i) for i in range(children.length())]
-    raise AssertionError(plan.toString())
 
 
 @pytest.fixture(scope="module")

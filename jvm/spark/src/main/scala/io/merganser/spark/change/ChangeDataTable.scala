@@ -6,8 +6,9 @@ import io.merganser.table.settings.{ChangeForm, ReadConfig}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownRequiredColumns}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import java.util
@@ -15,35 +16,54 @@ import java.util
 /**
  * The changes of a table in a window of its commits, as a table that can be read only.
  *
- * @param changes of each commit and file group; found when the read is planned
- * @param stream  the same columns as a stream, by the folder of its checkpoint
+ * @param changes of each commit and file group whose rows may satisfy filters; found when the read is planned
+ * @param stream  some columns as a stream, by the folder of its checkpoint; filters may rule out changes
  */
 final class ChangeDataTable(
     session: SparkSession,
     table: OpenTable,
     read: ReadConfig,
     form: ChangeForm,
-    changes: () => Seq[GroupChange],
-    stream: Option[StructType => String => MicroBatchStream]
+    changes: Seq[Filter] => Seq[GroupChange],
+    stream: Option[(StructType, Array[Filter]) => String => MicroBatchStream]
 ) extends Table with SupportsRead {
+
+  private lazy val changeColumns = ChangeColumns.of(form, table.schema)
 
   override def name(): String = s"changes of ${table.config.name}"
 
-  override def schema(): StructType = ChangeColumns.of(form, table.schema)
+  override def schema(): StructType = changeColumns
 
-  override def capabilities(): util.Set[TableCapability] = 
+  override def capabilities(): util.Set[TableCapability] =
     if (stream.isEmpty) util.EnumSet.of(TableCapability.BATCH_READ)
     else util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ScanBuilder with SupportsPushDownRequiredColumns {
-      private var requested = schema()
+    new ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
+      private var requested = changeColumns
+      private var filters   = Array.empty[Filter]
 
-      /** Images are compared as a whole, so they are read as a whole. */
-      override def pruneColumns(required: StructType): Unit =
-        requested = StructType(required.map(field => schema()(field.name)))
+      override def pruneColumns(required: StructType): Unit = requested = StructType(required.map(pruned))
 
-      override def build(): Scan = 
-        new ChangeScan(session, table, read, form, requested, changes, stream.map(_(requested)))
+      /** Every filter is applied again above the scan. */
+      override def pushFilters(pushed: Array[Filter]): Array[Filter] = {
+        filters = pushed
+        pushed
+      }
+
+      override def pushedFilters(): Array[Filter] = filters
+
+      override def build(): Scan = {
+        val onRows = ImageFilters.ofRows(filters.toSeq)
+        new ChangeScan(session, table, read, form, requested, onRows, () => changes(onRows),
+          stream.map(_(requested, filters)))
+      }
     }
+
+  /** Images may lack columns, but have no parts of columns. */
+  private def pruned(field: StructField): StructField = (changeColumns(field.name), field.dataType) match {
+    case (StructField(name, all: StructType, nullable, metadata), some: StructType) =>
+      StructField(name, StructType(some.map(column => all(column.name))), nullable, metadata)
+    case (whole, _) => whole
+  }
 }

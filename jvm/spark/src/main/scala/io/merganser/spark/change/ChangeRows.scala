@@ -5,7 +5,7 @@ import io.merganser.table.change.{ChangeReason, GroupChange}
 import io.merganser.table.log.ChangeRecords
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.ChangeForm
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.merganser.RowJson
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -26,6 +26,13 @@ final case class ChangeRows(
     zone: String
 ) {
 
+  /** Names of the columns of the images to return. */
+  val needed: Set[String] =
+    required.filter(f => f.name == ChangeRecords.Before || f.name == ChangeRecords.After).flatMap(_.dataType match {
+      case image: StructType => image.fieldNames.toSeq
+      case _                 => columns.fieldNames.toSeq
+    }).toSet
+
   /** For the changes of one commit, in a task. */
   private[change] def of(change: GroupChange): ChangeOutput = new ChangeOutput(change, this)
 }
@@ -37,6 +44,8 @@ private[change] final class ChangeOutput(change: GroupChange, rows: ChangeRows) 
   private[this] val project = UnsafeProjection.create(rows.required)
   private[this] val reason =
     if (names.contains(ChangeColumns.Reason)) new ChangeReason(rows.rule, rows.columns) else null
+  private[this] val beforeOf  = pruned(ChangeRecords.Before)
+  private[this] val afterOf   = pruned(ChangeRecords.After)
   private[this] val json      = new RowJson(rows.columns, rows.zone)
   private[this] val instant   = UTF8String.fromString(change.instant)
   private[this] val completed = UTF8String.fromString(change.completed)
@@ -56,11 +65,20 @@ private[change] final class ChangeOutput(change: GroupChange, rows: ChangeRows) 
       if (before == null) ChangeRecords.Insert else if (after == null) ChangeRecords.Delete else ChangeRecords.Update
     case ChangeRecords.Time | ChangeColumns.Instant => instant
     case ChangeColumns.CompletionTime               => completed
-    case ChangeRecords.Before                       => image(before)
-    case ChangeRecords.After                        => image(after)
+    case ChangeRecords.Before                       => image(before, beforeOf)
+    case ChangeRecords.After                        => image(after, afterOf)
     case ChangeColumns.Reason                       => reason.of(before, after)
     case other                                      => throw new IllegalStateException(s"no change has a column $other")
   }
 
-  private def image(of: UnsafeRow): Any = if (of == null || typed) of else json.of(of)
+  private def image(of: UnsafeRow, some: UnsafeProjection): Any =
+    if (of == null) null else if (!typed) json.of(of) else if (some == null) of else some(of)
+
+  /** The requested columns of an image; null if it is not requested, or has all of its columns. */
+  private def pruned(name: String): UnsafeProjection =
+    rows.required.find(_.name == name).map(_.dataType).collect {
+      case image: StructType if image.fieldNames.toSeq != rows.columns.fieldNames.toSeq =>
+        UnsafeProjection.create(image.map(f =>
+            BoundReference(rows.columns.fieldIndex(f.name), f.dataType, nullable = true)))
+    }.orNull
 }

@@ -1,13 +1,16 @@
 package io.merganser.spark.change
 
+import io.merganser.spark.read.FileGroupsRead
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.change.{ChangeImages, GroupChange, OpenImages}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.{ChangeForm, ReadConfig}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 /** Changes that one task finds, one commit and file group after the other. */
@@ -16,8 +19,9 @@ final case class ChangePartition(changes: Array[GroupChange]) extends InputParti
 /**
  * A scan of the changes of commits, each file group of a commit in one task.
  *
- * @param find   the changes; called when the scan is planned, and not for a stream
- * @param stream the same columns as a stream, by the folder of its checkpoint
+ * @param filters on rows of the table: changes of which no row satisfies them may be left out
+ * @param find    the changes; called when the scan is planned, and not for a stream
+ * @param stream  the same columns as a stream, by the folder of its checkpoint
  */
 final class ChangeScan(
     session: SparkSession,
@@ -25,6 +29,7 @@ final class ChangeScan(
     read: ReadConfig,
     form: ChangeForm,
     requested: StructType,
+    filters: Seq[Filter],
     find: () => Seq[GroupChange],
     stream: Option[String => MicroBatchStream] = None
 ) extends Scan with Batch {
@@ -50,6 +55,11 @@ final class ChangeScan(
     s"merganser changes of ${table.config.name} [commits: ${changes.map(_.instant).distinct.size}, file groups: " +
       s"${changes.size}, by change files: $stored, by comparison: ${changes.size - stored}]"
   }
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead)
+
+  override def reportDriverMetrics(): Array[CustomTaskMetric] =
+    if (isStream) Array.empty else Array(FileGroupsRead.of(changes.size.toLong))
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
@@ -78,8 +88,12 @@ final class ChangeScan(
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val stored = rule
-    ChangeReaderFactory(new ChangeImages(table.storage, table.config, stored, table.schema, table.rowKey),
-      ChangeRows(stored, table.schema, form, requested, session.sessionState.conf.sessionLocalTimeZone))
+    val rows   = ChangeRows(stored, table.schema, form, requested, session.sessionState.conf.sessionLocalTimeZone)
+    val keys   = table.config.recordKeyFields.toSet
+    // True for both rows of a change or for none.
+    val onKeys = filters.filter(f => f.references.nonEmpty && f.references.forall(keys))
+    ChangeReaderFactory(
+      new ChangeImages(table.storage, table.config, stored, table.schema, table.rowKey, rows.needed, onKeys), rows)
   }
 }
 

@@ -88,7 +88,7 @@ final class SliceScan(
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] = {
     val pruned = prunedGroups + slices.size - kept.size
-    Array(MetricValue(FileGroupsRead.Name, kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong),
+    Array(FileGroupsRead.of(kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong),
       MetricValue(PartitionFoldersPruned.Name, skippedFolders.toLong))
   }
 
@@ -247,7 +247,11 @@ final class FileGroupsRead extends CustomSumMetric {
   override def description(): String = "file groups read"
 }
 
-object FileGroupsRead { val Name = "fileGroupsRead" }
+object FileGroupsRead {
+  val Name = "fileGroupsRead"
+
+  def of(groups: Long): CustomTaskMetric = MetricValue(Name, groups)
+}
 
 /** Metric of a scan: file groups that runtime filters, key ranges or column statistics ruled out. */
 final class FileGroupsPruned extends CustomSumMetric {

@@ -40,7 +40,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     table.requireReadable(read)
     IgnoredReadOptions.warn(table.name(), read)
     val changes = ChangeData.of(session, table.opened, read,
-      Some(TableStream.ofChanges(session, table.opened, _, readOptions, read)))
+      Some(TableStream.ofChanges(session, table.opened, _, _, readOptions, read)))
     inferred = Some((options, changes.getOrElse(table)))
     changes.fold(table.schema())(_.schema())
   }

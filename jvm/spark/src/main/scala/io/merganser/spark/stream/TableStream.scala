@@ -190,12 +190,14 @@ object TableStream {
    * A stream of a table's change data, likewise.
    *
    * @param columns of change data, to return
+   * @param filters on them, that may rule out changes
    * @throws MerganserException STREAM_QUERY_UNSUPPORTED for the bounds of other reads
    */
   def ofChanges(
       session: SparkSession,
       opened: OpenTable,
       columns: StructType,
+      filters: Array[Filter],
       options: Map[String, String],
       read: ReadConfig
   )(checkpoint: String): TableStream = {
@@ -205,7 +207,7 @@ object TableStream {
     window.end.foreach(refuse(opened, Options.ChangesEnd, _))
     if (window.schemaOfEnd) refuse(opened, Options.ChangesSchemaOfEnd, "true")
     new TableStream(session, opened, StreamReadConfig.parse(options, session.conf.getAll),
-      new StreamedChanges(session, columns, form, read), checkpoint)
+      new StreamedChanges(session, columns, filters, form, read), checkpoint)
   }
 
   private def refuse(opened: OpenTable, option: OptionEntry, value: String): Nothing =

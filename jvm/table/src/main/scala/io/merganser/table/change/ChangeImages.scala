@@ -9,7 +9,8 @@ import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, RowKey, SliceReader, SliceRows}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Literal, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.sketch.BloomFilter
@@ -36,14 +37,21 @@ trait OpenImages extends Closeable {
  * @param rule    the rule that the table stores
  * @param columns the table's data columns
  * @param rowKey  how keys are computed, in a table that stores none
+ * @param needed  names of the columns whose values are returned; others may be null in images of a row that is only
+ *                before or after the commit: no comparison needs them
+ * @param keyFilters filters that refer to record key columns only; changes that do not satisfy them may be missing, or
+ *                   have one of their two rows only
  */
 final class ChangeImages(
     storage: Storage,
     config: TableConfig,
     rule: StoredRule,
     columns: StructType,
-    rowKey: Option[RowKey]
+    rowKey: Option[RowKey],
+    needed: String => Boolean = _ => true,
+    keyFilters: Seq[Filter] = Nil
 ) extends Serializable {
+  private val some  = StructType(columns.filter(c => needed(c.name)))
   private val keyed = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
 
   /** @throws MerganserException CHANGE_DATA_CLEANED if a file was cleaned since the read was planned */
@@ -88,9 +96,9 @@ final class ChangeImages(
   private def whole(change: GroupChange): OpenImages = {
     val isInsert = change.before.slice.isEmpty
     val state    = if (isInsert) change.after else change.before
-    val rows     = state.slice.fold(ChangeImages.none)(slice => reader(state, columns).rows(slice))
+    val rows     = state.slice.fold(ChangeImages.none)(slice => reader(state, some).rows(slice))
     new OpenImages {
-      private[this] val imageOf = ChangeImages.image(columns)
+      private[this] val imageOf          = ChangeImages.image(columns, some)
       private[this] var image: UnsafeRow = _
 
       override def next(): Boolean = {
@@ -128,7 +136,8 @@ final class ChangeImages(
   }
 
   private def reader(state: GroupState, requested: StructType = keyed): SliceReader =
-    new SliceReader(storage, config, rule, columns, requested, state.visibility, rowKey = rowKey)
+    new SliceReader(storage, config, rule, columns, requested, state.visibility, keyFilters, keyFilters,
+      rowKey = rowKey)
 
   private def rows(state: GroupState, keeps: UTF8String => Boolean): SliceRows =
     state.slice.fold(ChangeImages.none)(reader(state).sortedRows(_, keeps))
@@ -146,6 +155,15 @@ private object ChangeImages {
     UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
       BoundReference(i, field.dataType, nullable = true)
     }.toSeq)
+
+  /** Images of rows that have some of the columns; the others are null. */
+  def image(columns: StructType, some: StructType): UnsafeProjection = {
+    val at = some.fieldNames.zipWithIndex.toMap
+    UnsafeProjection.create(columns.fields.map { field =>
+      at.get(field.name).fold[Expression](Literal(null, field.dataType))(BoundReference(_, field.dataType,
+          nullable = true))
+    }.toSeq)
+  }
 
   /**
    * Whether a key may be in some logs: rows of other keys are the same before and after. Its memory is bounded; the

@@ -68,15 +68,19 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   private val hasTimes = config.layoutVersion >= 2
 
   /**
-   * @param commits completed writes and services with their metadata, in any order
+   * @param commits   completed writes and services with their metadata, in any order
+   * @param mayMatter whether changes in a partition are needed, by its path
    * @throws io.merganser.merge.MerganserException CHANGES_CLEANED if a file that is needed was cleaned
    */
-  def of(commits: Seq[(Instant, CommitMetadata)]): Seq[GroupChange] = {
+  def of(
+      commits: Seq[(Instant, CommitMetadata)],
+      mayMatter: String => Boolean = _ => true
+  ): Seq[GroupChange] = {
     val writes     = commits.filterNot(_._2.operationType.isService).sortBy { case (i, _) => (timeOf(i), i.requested) }
     var last       = Option.empty[State]
     lazy val times = knownTimes(commits.map(_._1))
     writes.flatMap { case (instant, metadata) =>
-      val groups = changedGroups(metadata)
+      val groups = changedGroups(metadata).filter(group => mayMatter(group.partitionPath))
       val stored = groups.map(group => group -> changeFiles(metadata, group)).toMap
       val read   = groups.filter(stored(_).isEmpty)
       val (before, after) =

@@ -164,6 +164,21 @@ def test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so(spark: Spa
     with pytest.raises(merganser.MerganserError, match="CHANGES_TAKEN_BACK"):
         follow(source(spark, tmp_path / "t"), tmp_path / "restored")
 
+    table = create(spark, tmp_path / "v")
+    upsert(spark, table, (1, 1, "a"))
+    follow(source(spark, tmp_path / "v"), tmp_path / "unread")
+    taken = upsert(spark, table, (2, 1, "wrong"))
+    follow(source(spark, tmp_path / "v"), tmp_path / "read")
+    table.rollback()
+    named = rf"CHANGES_TAKEN_BACK.*rollback \d+ took back the commits from {taken}"
+    with pytest.raises(merganser.MerganserError, match=named):
+        follow(source(spark, tmp_path / "v"), tmp_path / "read")
+    upsert(spark, table, (2, 1, "right"))
+    with pytest.raises(merganser.MerganserError, match=named):
+        follow(source(spark, tmp_path / "v"), tmp_path / "read")
+    follow(source(spark, tmp_path / "v"), tmp_path / "unread")
+    assert read(spark, tmp_path / "unread") == [(1, 1, "a"), (2, 1, "right")]
+
     table = create(spark, tmp_path / "u", **{"hoodie.clean.automatic": "false"})
     for ts in range(2):
         upsert(spark, table, (1, ts, "a"))

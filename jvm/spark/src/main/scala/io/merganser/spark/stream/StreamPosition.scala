@@ -6,16 +6,21 @@ import org.apache.spark.sql.connector.read.streaming.Offset
 /**
  * How far a stream has read a table.
  *
- * @param time completion time up to which all commits are read; None before the first
- * @param part how much of the snapshot as of `time` is read, if not all of it
+ * @param time  completion time up to which all commits are read; None before the first
+ * @param part  how much of the snapshot as of `time` is read, if not all of it
+ * @param write the newest write up to `time`, by its requested time; None if there was none, or only archived ones
  */
-private[stream] final case class StreamPosition(time: Option[String], part: Option[SnapshotPart] = None)
-    extends Offset {
+private[stream] final case class StreamPosition(
+    time: Option[String],
+    part: Option[SnapshotPart] = None,
+    write: Option[String] = None
+) extends Offset {
 
   /** Stored in checkpoints: a change needs another version. */
   override def json(): String = {
     val node = StreamPosition.mapper.createObjectNode().put("version", StreamPosition.Version)
     time.foreach(node.put("time", _))
+    write.foreach(node.put("write", _))
     part.foreach(p => node.putObject("snapshot").put("next", p.next).put("of", p.of).put("groups", p.groups))
     node.toString
   }
@@ -43,7 +48,8 @@ private[stream] object StreamPosition {
     else Some(StreamPosition(
         Option(node.get("time")).map(_.asText),
         Option(node.get("snapshot")).map(p =>
-          SnapshotPart(p.path("next").asInt, p.path("of").asInt, p.path("groups").asText))
+          SnapshotPart(p.path("next").asInt, p.path("of").asInt, p.path("groups").asText)),
+        Option(node.get("write")).map(_.asText)
       ))
   }
 }

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.change.CommitWindow
+import io.merganser.table.change.{CommitWindow, TakenBack}
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, Timeline, WriteStat}
 
@@ -39,6 +39,15 @@ private[stream] final class TableNow(val table: OpenTable, content: StreamedCont
 
   /** Completion time of the newest write; None if there is none. */
   def newest: Option[String] = table.timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested))
+
+  /** The write with the greatest requested time of those that completed up to a time, if it is on the timeline. */
+  def newestWrite(time: String): Option[String] = table.timeline.completed.reverseIterator.find(i =>
+    i.completed.getOrElse(i.requested) <= time && !table.timeline.metadata(i).operationType.isService).map(_.requested)
+
+  /** @throws MerganserException CHANGES_TAKEN_BACK if what a stream has read is no longer true */
+  def requireThere(read: StreamPosition): Unit =
+    for (time <- read.time; write <- read.write)
+      TakenBack.requireNot(table.storage, table.config, table.timeline, write, time)
 
   /** Whether not only services completed after a time. What was read for it is known to the next micro-batches. */
   def hasWriteAfter(time: String): Boolean = table.timeline.completed.reverseIterator.exists(i =>

@@ -45,8 +45,15 @@ final class TableStream private (
 
   private def begin: StreamPosition =
     if (config.isEarliest) StreamPosition.Begin
-    else if (config.isLatest) StreamPosition(current().newest)
-    else StreamPosition(current().window(config.start, None).begin)
+    else {
+      val now = current()
+      (if (config.isLatest) now.newest else now.window(config.start, None).begin).fold(StreamPosition.Begin)(read(now,
+          _))
+    }
+
+  /** The position where all commits up to a time are read. */
+  private def read(now: TableNow, time: String): StreamPosition =
+    StreamPosition(Some(time), None, now.newestWrite(time))
 
   override def deserializeOffset(json: String): Offset = StreamPosition.parse(json).getOrElse(
     throw MerganserException("STREAM_OFFSET_UNKNOWN", "table" -> opened.config.name, "offset" -> json))
@@ -60,26 +67,32 @@ final class TableStream private (
   override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    val now       = current()
-    val target    = last.getOrElse(now.newest)
-    val isLimited = config.isLimited && !limit.isInstanceOf[ReadAllAvailable]
-    position(start) match {
-      case StreamPosition(None, _) => target.fold(position(start))(snapshot(now, _, 0, isLimited))
-      case StreamPosition(Some(time), Some(part)) =>
-        if (isLimited) snapshot(now, time, checked(now, time, part).next, isLimited)
-        else StreamPosition(later(now, time, target, isLimited).orElse(Some(time)))
-      case StreamPosition(Some(time), None) => StreamPosition(later(now, time, target, isLimited).orElse(Some(time)))
+    val from               = position(start)
+    val now                = currentAfter(from)
+    val target             = last.getOrElse(now.newest)
+    val isLimited          = config.isLimited && !limit.isInstanceOf[ReadAllAvailable]
+    def next(time: String) = later(now, time, target, isLimited).fold(from.copy(part = None))(read(now, _))
+    from match {
+      case StreamPosition(None, _, _) => target.fold(from)(time => snapshot(now, read(now, time), 0, isLimited))
+      case StreamPosition(Some(time), Some(part), _) if isLimited =>
+        snapshot(now, from, checked(now, time, part).next, isLimited)
+      case StreamPosition(Some(time), _, _) => next(time)
     }
   }
 
-  /** The position after the next file groups of a snapshot. */
-  private def snapshot(now: TableNow, time: String, from: Int, isLimited: Boolean): StreamPosition =
+  /**
+   * The position after the next file groups of a snapshot.
+   *
+   * @param of   a position in it
+   * @param from number of the first file group that is not read
+   */
+  private def snapshot(now: TableNow, of: StreamPosition, from: Int, isLimited: Boolean): StreamPosition =
     // What a clustering replaces meanwhile would be in other groups: such a snapshot is read at once.
-    if (!isLimited || from == 0 && now.isClustering) StreamPosition(Some(time))
+    if (!isLimited || from == 0 && now.isClustering) of.copy(part = None)
     else {
-      val groups = now.groupsAsOf(time)
+      val groups = now.groupsAsOf(of.time.getOrElse(throw new IllegalStateException("a snapshot has a time")))
       val next   = from + admitted(groups.slices.drop(from).map(s => (s.logs.size + s.base.size, s.sizeBytes)))
-      StreamPosition(Some(time),
+      of.copy(part =
         if (next >= groups.slices.size) None
         else Some(SnapshotPart(next, groups.slices.size, groups.checksum)))
     }
@@ -105,14 +118,15 @@ final class TableStream private (
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val (from, to) = (position(start), position(end))
-    val now        = current()
+    val now        = currentAfter(from)
+    now.requireThere(to)
     val rows = (from, to) match {
       case _ if from == to => Nil
-      case (StreamPosition(begin, part), StreamPosition(Some(time), None)) =>
+      case (StreamPosition(begin, part, _), StreamPosition(Some(time), None, _)) =>
         val rest = for (p <- part; t <- begin) yield groups(now, t, checked(now, t, p).next, p.of)
         rest.getOrElse(Nil) ++ begin.fold(content.ofSnapshot(now, time))(from =>
           if (from == time) Nil else content.ofWindow(now, from, time))
-      case (StreamPosition(begin, part), StreamPosition(Some(time), Some(upTo))) if begin.forall(_ == time) =>
+      case (StreamPosition(begin, part, _), StreamPosition(Some(time), Some(upTo), _)) if begin.forall(_ == time) =>
         checked(now, time, upTo)
         groups(now, time, part.fold(0)(_.next), upTo.next)
       case _ => throw new IllegalStateException(s"no micro-batch is from ${start.json} to ${end.json}")
@@ -140,6 +154,13 @@ final class TableStream private (
       throw MerganserException("STREAM_SCHEMA_CHANGED", "table" -> opened.config.name,
         "old" -> opened.schema.simpleString, "new" -> table.schema.simpleString)
     new TableNow(table, content)
+  }
+
+  /** @throws MerganserException STREAM_SCHEMA_CHANGED, CHANGES_TAKEN_BACK */
+  private def currentAfter(read: StreamPosition): TableNow = {
+    val now = current()
+    now.requireThere(read)
+    now
   }
 
   /** @throws MerganserException STREAM_SNAPSHOT_MOVED */

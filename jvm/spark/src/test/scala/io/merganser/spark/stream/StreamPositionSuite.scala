@@ -8,6 +8,8 @@ class StreamPositionSuite extends AnyFunSuite {
   private val stored = Seq(
     StreamPosition.Begin -> """{"version":1}""",
     StreamPosition(Some("20261123150000123")) -> """{"version":1,"time":"20261123150000123"}""",
+    StreamPosition(Some("20261123150000123"), None, Some("20261123145900000")) ->
+      """{"version":1,"time":"20261123150000123","write":"20261123145900000"}""",
     StreamPosition(Some("20261123150000123"), Some(SnapshotPart(3, 10, "8c736521"))) ->
       """{"version":1,"time":"20261123150000123","snapshot":{"next":3,"of":10,"groups":"8c736521"}}"""
   )

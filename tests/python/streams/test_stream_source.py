@@ -139,6 +139,19 @@ def test_tables_of_a_catalog_are_read_as_streams_by_their_name(spark: SparkSessi
         spark.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.e2e
+@pytest.mark.since("4.0")
+def test_a_stream_returns_the_meta_columns_that_it_selects(spark: SparkSession, tmp_path: Path) -> None:
+    table = create(spark, tmp_path / "t", MOR)
+    first = upsert(spark, table, (1, 1, "a"), (2, 1, "b"))
+    second = upsert(spark, table, (1, 2, "c"))
+    frame = source(spark, tmp_path / "t").selectExpr("id", "length(v) AS ts", "_hoodie_commit_time AS v")
+    follow(frame, tmp_path)
+    third = upsert(spark, table, (2, 2, "d"))
+    follow(frame, tmp_path)
+    assert read(spark, tmp_path) == [(1, 1, second), (2, 1, first), (2, 1, third)]
+
+
 def test_a_change_of_columns_stops_a_running_stream_and_a_restart_returns_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -119,13 +119,19 @@ final class MerganserTable(
   /** By this entry `toTable` writes a stream to the table's path. */
   override def v1Table: CatalogTable = catalogTable.getOrElse(CatalogBridge.ofPath(path, schema()))
 
-  override def metadataColumns(): Array[MetadataColumn] = MetaColumns.schema.fields.map { field =>
-    new MetadataColumn {
-      override def name(): String       = field.name
-      override def dataType(): DataType = field.dataType
-      override def isNullable: Boolean =
-        !storesKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
-      override def comment(): String = "stored by the table with every row"
+  /** False as long as Spark has not seen the meta columns, so that no query can have one of them. */
+  @volatile private var mayReadMeta = false
+
+  override def metadataColumns(): Array[MetadataColumn] = {
+    mayReadMeta = true
+    MetaColumns.schema.fields.map { field =>
+      new MetadataColumn {
+        override def name(): String       = field.name
+        override def dataType(): DataType = field.dataType
+        override def isNullable: Boolean =
+          !storesKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
+        override def comment(): String = "stored by the table with every row"
+      }
     }
   }
 
@@ -146,8 +152,11 @@ final class MerganserTable(
     val builder = new SliceScanBuilder(session, from, read, scanCounts, ranges, read.changes.map(changedRows),
       Some((columns, filters) =>
         TableStream.of(session, newest, columns, filters, options ++ query.asCaseSensitiveMap.asScala, read)))
-    // Some lines of Spark request no columns for a stream.
-    if (read.changes.isEmpty && read.asOf.isEmpty) builder.pruneColumns(columnsOf(newest))
+    // Before 4.2 Spark requests no columns for a stream, and expects all meta columns after the others if a query has
+    // one of them.
+    if (read.changes.isEmpty && read.asOf.isEmpty)
+      builder.pruneColumns(
+        if (mayReadMeta) StructType(columnsOf(newest) ++ MetaColumns.schema) else columnsOf(newest))
     builder
   }
 

@@ -35,35 +35,47 @@ final case class SlicePart(slice: FileSlice, start: Long, length: Long)
 final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
 
 /**
- * A scan of file slices that merges inside the task.
+ * What a scan reads.
  *
  * @param slices         the slices to read, after partition pruning
- * @param readOptimized  true to read base files alone
+ * @param rule           by which they are merged
  * @param prunedGroups   file groups of the listed partitions that need not be read
  * @param skippedFolders folders of partitions that the filters rule out
+ */
+final case class PlannedSlices(slices: Seq[FileSlice], rule: StoredRule, prunedGroups: Int, skippedFolders: Int)
+
+/**
+ * A scan of file slices that merges inside the task.
+ *
+ * @param plan           lists the slices; called when they are first needed, and not for a stream, which lists those of
+ *                       each micro-batch
+ * @param readOptimized  true to read base files alone
  * @param changed        which rows to return, by their commit time; None: all
  * @param stream         the same rows as a stream, by the folder of its checkpoint
  */
 final class SliceScan(
     session: SparkSession,
     table: OpenTable,
-    rule: StoredRule,
-    slices: Seq[FileSlice],
+    plan: () => PlannedSlices,
     requested: StructType,
     filters: Seq[Filter],
     keyFilters: Seq[Filter],
     readOptimized: Boolean,
-    prunedGroups: Int,
-    skippedFolders: Int,
     changed: Option[CommitTimes] = None,
     stream: Option[String => MicroBatchStream] = None
 ) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
-  private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
-  private val pruning  = PartitionPruning(table.config, table.schema)
+  private lazy val planned = plan()
 
-  /** The slices that runtime filters leave. */
-  private var kept = slices
+  private def slices: Seq[FileSlice] = planned.slices
+
+  private lazy val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
+  private val pruning       = PartitionPruning(table.config, table.schema)
+
+  /** The slices that runtime filters leave; None if there are no such filters. */
+  private var found = Option.empty[Seq[FileSlice]]
+
+  private def kept: Seq[FileSlice] = found.getOrElse(slices)
 
   override def readSchema(): StructType = requested
 
@@ -77,7 +89,9 @@ final class SliceScan(
     stream.fold(super.toMicroBatchStream(checkpoint))(_(checkpoint))
   }
 
-  override def description(): String = {
+  override def description(): String = if (isStream) s"merganser ${table.config.name}, as a stream" else described
+
+  private def described: String = {
     val logs = slices.map(_.logs.size).sum
     s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, " +
       s"merged in task: $isMerged, filters: ${filters.mkString(", ")}]"
@@ -86,32 +100,35 @@ final class SliceScan(
   override def supportedCustomMetrics(): Array[CustomMetric] =
     Array(new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned)
 
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = {
-    val pruned = prunedGroups + slices.size - kept.size
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = if (isStream) Array.empty else reported
+
+  private def reported: Array[CustomTaskMetric] = {
+    val pruned = planned.prunedGroups + slices.size - kept.size
     Array(FileGroupsRead.of(kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong),
-      MetricValue(PartitionFoldersPruned.Name, skippedFolders.toLong))
+      MetricValue(PartitionFoldersPruned.Name, planned.skippedFolders.toLong))
   }
 
   /** Partition columns: a join on them reads only the partitions that can have the values of its other side. */
   override def filterAttributes(): Array[NamedReference] =
     pruning.columns.filter(requested.fieldNames.contains).map(name => Expressions.column(Names.quoted(name))).toArray
 
-  override def filter(found: Array[Filter]): Unit = kept = pruning.prune(slices, found.toSeq)
+  override def filter(filters: Array[Filter]): Unit = found = Some(pruning.prune(slices, filters.toSeq))
 
   /**
    * Equal scans of one query share an exchange. Spark compares runtime filters itself. Which blocks of a log are read
    * depends on the timeline: in version 6 several commits append to one file.
    */
   private def identity: Seq[Any] =
-    Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, rule, readOptimized,
+    Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, planned.rule,
+      readOptimized,
       changed, if (isMerged) table.timeline.completed else Nil)
 
   override def equals(other: Any): Boolean = other match {
-    case scan: SliceScan => (this eq scan) || identity == scan.identity
+    case scan: SliceScan => (this eq scan) || (!isStream && !scan.isStream && identity == scan.identity)
     case _               => false
   }
 
-  override def hashCode(): Int = (table.storage.basePath, requested, slices.size).hashCode
+  override def hashCode(): Int = (table.storage.basePath, requested).hashCode
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
@@ -151,7 +168,7 @@ final class SliceScan(
     // A row is returned as it is after the merge, so that its commit time may prune only what is not merged.
     val pruning = changed.map(times => GreaterThanOrEqual(MetaColumns.CommitTime, times.least))
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, rule, table.schema, columns, LogVisibility(table.timeline),
+      new SliceReader(table.storage, table.config, planned.rule, table.schema, columns, LogVisibility(table.timeline),
         filters ++ pruning, keyFilters, rowKey = rowKey),
       isMerged,
       changed.map(ChangedSelection(columns.fieldIndex(MetaColumns.CommitTime), requested.length, _))

@@ -58,14 +58,17 @@ final class SliceScanBuilder(
   override def pushedFilters(): Array[Filter] = filters
 
   override def build(): Scan = {
-    val readOptimized  = read.readOptimized
-    val keyFields      = table.config.recordKeyFields.toSet
-    val onKeys         = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+    val keyFields = table.config.recordKeyFields.toSet
+    val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+    new SliceScan(session, table, () => planned, requested, filters.toSeq, onKeys.toSeq, read.readOptimized,
+      changed.flatMap(_.times), stream.map(_(requested, filters)))
+  }
+
+  private def planned: PlannedSlices = {
     val (all, skipped) = changed.flatMap(_.groups).fold(everySlice)(slicesOf)
     val slices         = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))
-    new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
-      all.size - slices.size, skipped, changed.flatMap(_.times), stream.map(_(requested, filters)))
+    PlannedSlices(slices, rule(slices), all.size - slices.size, skipped)
   }
 
   /** With the number of folders that were not listed. */

@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.LocalSession
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.TableSuite
 import org.apache.spark.sql.functions.{col, expr}
 
@@ -22,5 +23,17 @@ final class ScanSizeSuite extends TableSuite with LocalSession {
         .sizeInBytes.toLong
     val all = bytes("*")
     assert(bytes("wide") > all / 2 && bytes("n1", "n2") < all / 20)
+  }
+
+  test("a scan that Spark reads as a stream lists no files: each micro-batch lists its own") {
+    val path = folder.resolve("s").toString
+    spark.range(3).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id").save(path)
+    val table = OpenTable.load(spark, path)
+    val scan = new SliceScan(spark, table, () => fail("it lists files"), table.schema, Nil, Nil, readOptimized = false,
+      stream = Some(_ => null))
+    scan.toMicroBatchStream("checkpoint")
+    assert(scan.description().endsWith("as a stream") && scan.reportDriverMetrics().isEmpty)
+    assert(!scan.estimateStatistics().sizeInBytes.isPresent)
+    assert(Set(scan, scan).size == 1)
   }
 }

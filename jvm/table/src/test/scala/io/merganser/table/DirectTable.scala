@@ -6,6 +6,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
 import io.merganser.table.change.{ChangeImages, GroupChanges}
 import io.merganser.table.commit._
+import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
 import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
@@ -17,6 +18,7 @@ import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, Timeline}
+import io.merganser.table.verify.{BaseFileCheck, Finding, SliceReplay}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._
@@ -87,6 +89,46 @@ final class DirectTable(
             (Option(o.before).map(change), Option(o.after).map(change))).toList
         finally open.close()
       }
+    }
+  }
+
+  /** What became of the versions of a key, in the file groups that have it. */
+  def explained(key: String): Seq[GroupHistory] = histories(key).filter(_.steps.nonEmpty)
+
+  /** The same in all file groups. */
+  def histories(key: String): Seq[GroupHistory] = {
+    val now       = timeline
+    val slices    = view(now).allSlices(view(now).partitions).toIndexedSeq
+    val inserting = LogInserts.in(slices, config, now, areBuckets = false)
+    val history   = new RecordHistory(storage, config, rule, columns, LogVisibility(now), None, "UTC", key)
+    slices.indices.groupBy(i => slices(i).group).toSeq.map { case (group, at) =>
+      val inserts = at.indices.filter(i => inserting(at(i))).toSet
+      history.of(CandidateGroup(group.partitionPath, group.fileId, at.map(slices), inserts, None))
+    }
+  }
+
+  /** The rows that the explanations of all keys end with, as JSON; a step that is current has one. */
+  def explainedRows(keys: Iterable[String]): Seq[String] =
+    keys.toSeq.distinct.flatMap(explained).flatMap(_.steps).filter(_.isCurrent).map(_.result.get)
+
+  /** What is wrong with the rows of the newest slices. */
+  def findings: Seq[Finding] = {
+    val now = timeline
+    val written = now.completed.flatMap(now.metadata(_).allStats).map(s =>
+      FileNames.path(s.partitionPath, s.fileName) -> s.numWrites).toMap
+    val bases  = new BaseFileCheck(storage, config, now.completedInstants, now.history, None, written, None, None)
+    val replay = new SliceReplay(storage, config, rule, columns, LogVisibility(now), None, None)
+    view(now).slices.flatMap(slice => slice.base.toSeq.flatMap(bases.of(slice, _)) ++ replay.of(slice))
+  }
+
+  /** The rows that a reader sees, as JSON. */
+  def shownRows: Seq[String] = {
+    val now   = timeline
+    val shown = new ValueJson("UTC")
+    view(now).slices.flatMap { slice =>
+      val rows = reader(now).rows(slice)
+      try rows.map(shown.row(_, columns, columns.indices)).toList
+      finally rows.close()
     }
   }
 

@@ -45,6 +45,7 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
         if (compacts) table.compact()
       }
       assert(rows(table) == expected, s"($path)")
+      assert(table.explainedRows(each.flatten.map(_.key)).sorted == table.shownRows.sorted, s"($path, explained)")
       if (mergeOnRead && !compacts) {
         table.compact()
         assert(rows(table) == expected, "(mor, compacted at the end)")

@@ -117,6 +117,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     assert(cleaned > 0 || mergeOnRead, "no file was cleaned")
   }
 
+  private val keys = (0 until 7).map(i => s"k$i")
+
   private def compare(
       rule: Oracle.Rule,
       table: DirectTable,
@@ -128,6 +130,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     val clue                        = s"history $i of seed ${Histories.seed}: ${history.mkString(" | ")}"
     assert(sorted(table.rows) == sorted(groups.values.flatMap(_.rows(rule))), clue)
     assert(sorted(table.readOptimizedRows) == sorted(groups.values.flatMap(_.base)), clue)
+    if (i % 3 != 1) assert(table.explainedRows(keys).sorted == table.shownRows.sorted, clue)
+    assert(table.findings.isEmpty, clue)
   }
 
   private def create(name: String, properties: Map[String, String], bucketed: Boolean, nested: Boolean): DirectTable = {

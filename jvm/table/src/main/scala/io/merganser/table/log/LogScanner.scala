@@ -152,15 +152,18 @@ final class LogScanner(
     var records               = 0L
     var deletes               = 0L
 
-    def block(file: LogFileReader, block: LogBlock): Unit = block.blockType match {
-      case BlockType.Avro    => avro(file, block)
-      case BlockType.Parquet => parquet(block)
-      case BlockType.Delete  => delete(file, block)
-      case BlockType.HFile =>
-        throw block.unreadable("HFile blocks are not supported", "Rewrite the slice with Avro or Parquet log blocks.")
-      case other =>
-        throw block.unreadable(s"blocks of type $other are not known",
-          "Compact the slice with the engine that wrote it.")
+    def block(file: LogFileReader, block: LogBlock): Unit = {
+      sink.block(block.log, block.instant)
+      block.blockType match {
+        case BlockType.Avro    => avro(file, block)
+        case BlockType.Parquet => parquet(block)
+        case BlockType.Delete  => delete(file, block)
+        case BlockType.HFile =>
+          throw block.unreadable("HFile blocks are not supported", "Rewrite the slice with Avro or Parquet log blocks.")
+        case other =>
+          throw block.unreadable(s"blocks of type $other are not known",
+            "Compact the slice with the engine that wrote it.")
+      }
     }
 
     private def avro(file: LogFileReader, block: LogBlock): Unit = {

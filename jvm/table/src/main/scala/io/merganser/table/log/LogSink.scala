@@ -1,10 +1,21 @@
 package io.merganser.table.log
 
+import io.merganser.table.file.LogFile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
+import scala.annotation.nowarn
+
 /** Receives the records of a slice's logs, oldest first. Arguments are reused: implementations copy what they keep. */
 trait LogSink {
+
+  /**
+   * The records of another block follow.
+   *
+   * @param instant that wrote it
+   */
+  @nowarn("cat=unused-params")
+  def block(log: LogFile, instant: String): Unit = ()
 
   /**
    * @param row      the requested columns

@@ -16,6 +16,8 @@ final class CompiledRule private (val layout: RowLayout, rule: MergeRule) extend
    * @param fileGroup partition path and id of the file group that has the keys, for messages
    */
   def fold(fileGroup: String): KeyFold = new KeyFold(rule, fileGroup)
+
+  def laws: Laws = rule.laws
 }
 
 object CompiledRule {

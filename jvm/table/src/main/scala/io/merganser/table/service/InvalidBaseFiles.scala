@@ -13,7 +13,7 @@ object InvalidBaseFiles {
 
   /** Their paths in the table, also of older slices. */
   def of(storage: Storage, view: TableView): Seq[String] = {
-    val files = view.partitions.flatMap(view.allSlices).flatMap(_.base)
+    val files = view.allSlices(view.partitions).flatMap(_.base)
     Parallel.map(files, "read footers") { base =>
       try { BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes); None }
       catch {

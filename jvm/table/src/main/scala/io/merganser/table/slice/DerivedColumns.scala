@@ -1,6 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.table.slice
 
+import io.merganser.table.file.LogFile
 import io.merganser.table.log.LogSink
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{DroppedColumns, MetaColumns}
@@ -121,6 +122,8 @@ final class DerivedColumns(config: TableConfig, val schema: StructType, rowKey: 
       new LogSink {
         private[this] val completed                   = complete(partitionPath)
         private[this] var last, ofAll: Array[Boolean] = _
+
+        override def block(log: LogFile, instant: String): Unit = next.block(log, instant)
 
         override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
           next.row(completed(row), all(provided), inserts)

@@ -1,8 +1,8 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{RowLayout, Version}
+import io.merganser.merge.{KeyFold, Laws, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, SortedRows, VersionBuffer}
-import io.merganser.table.file.FileNames
+import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
@@ -191,6 +191,31 @@ final class SliceReader(
     new OpenLogMerge(buffer.emitted(), compiled.layout, scanned.instants, buffer)
   }
 
+  /** The base file's rows with the columns of [[schema]], as a merge reads them. */
+  def storedRows(slice: FileSlice): SliceRows = {
+    val reader = openBase(slice, ofMerge, keyFilters)
+    opened(reader.map(_.rows()).getOrElse(Iterator.empty), reader.toSeq)
+  }
+
+  /** Passes the versions in the slice's logs one by one, oldest first; none is merged with another. */
+  def eachVersion(slice: FileSlice)(receiver: VersionReceiver): Unit = missingNamed(slice) {
+    val sink = new VersionSink(compiled.layout) {
+      override def block(log: LogFile, instant: String): Unit = receiver.block(log, instant)
+      override protected def add(version: Version): Unit      = receiver.add(version)
+    }
+    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+    ()
+  }
+
+  /** Where the columns of [[schema]] are that a merge needs. */
+  def layout: RowLayout = compiled.layout
+
+  /** Folds the versions of the keys of a file group by the table's rule. */
+  def fold(group: FileGroupId): KeyFold = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
+
+  /** The laws of the table's rule. */
+  def laws: Laws = compiled.laws
+
   /** The visible blocks of the slice's logs. */
   def logBlocks(slice: FileSlice): LogBlocks = missingNamed(slice)(scanner.blocks(slice.logs))
 
@@ -204,7 +229,9 @@ final class SliceReader(
     new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
 
   private def scan(slice: FileSlice, buffer: VersionBuffer): LogScanned = missingNamed(slice) {
-    val sink = new VersionSink(compiled.layout, buffer)
+    val sink = new VersionSink(compiled.layout) {
+      override protected def add(version: Version): Unit = buffer.add(version)
+    }
     scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
   }
 
@@ -272,15 +299,30 @@ object SliceReader {
     }
 }
 
-/** Adds log records to the buffer. */
-private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extends LogSink {
+/** Receives the versions of a slice's logs; a version is reused: copy those that you keep. */
+trait VersionReceiver {
+
+  /**
+   * The versions of another block follow.
+   *
+   * @param instant that wrote it
+   */
+  def block(log: LogFile, instant: String): Unit
+
+  def add(version: Version): Unit
+}
+
+/** Makes versions of log records. */
+private abstract class VersionSink(layout: RowLayout) extends LogSink {
   private[this] val record    = new Version
   private[this] val deleteRow = new GenericInternalRow(layout.schema.length)
   private[this] val partition = layout.schema.fieldNames.indexOf(MetaColumns.PartitionPath)
 
+  protected def add(version: Version): Unit
+
   override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit = {
     layout.fill(record, row, provided, inserts)
-    buffer.add(record)
+    add(record)
   }
 
   override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = {
@@ -292,6 +334,6 @@ private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extend
       i = 0
       while (i < layout.ordering.length) { layout.ordering(i).put(deleteRow, ordering(i)); i += 1 }
     }
-    buffer.add(record.set(deleteRow, isDelete = true, isUnconditional = ordering == null))
+    add(record.set(deleteRow, isDelete = true, isUnconditional = ordering == null))
   }
 }

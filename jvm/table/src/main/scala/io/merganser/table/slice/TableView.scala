@@ -138,7 +138,13 @@ final class TableView private (
   }
 
   /** Every slice of every group of a partition, oldest first, for cleaning and explaining. */
-  def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))
+  def allSlices(partition: String): Seq[FileSlice] = allSlices(Seq(partition))
+
+  /** The same for some partitions, which are listed in parallel. */
+  def allSlices(partitions: Seq[String]): Seq[FileSlice] = {
+    val found = slicing
+    listed(partitions).flatMap { case (partition, files) => found.all(partition, files) }
+  }
 
   /**
    * Base files of a partition whose instant is neither completed nor pending, in groups that readers see: left by a

@@ -1,0 +1,186 @@
+package io.merganser.table.verify
+
+import io.merganser.merge.Version
+import io.merganser.merge.buffer.KeyTrace
+import io.merganser.table.explain.ValueJson
+import io.merganser.table.file.LogFile
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, VersionReceiver}
+import io.merganser.table.storage.Storage
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+
+/**
+ * Merges the versions in a slice's logs on each path and compares the rows: as a snapshot read does, by column batches;
+ * as a compaction does, row by row; one version after the other; and, where the rule's laws allow it, in reverse order.
+ * In a task, whose memory has the versions of the slice.
+ *
+ * @param columns the table's data columns
+ * @param place   of keys in a table of buckets
+ */
+final class SliceReplay(
+    storage: Storage,
+    config: TableConfig,
+    rule: StoredRule,
+    columns: StructType,
+    visibility: LogVisibility,
+    rowKey: Option[RowKey],
+    place: Option[KeyPlace]
+) extends Serializable {
+  private val reader = new SliceReader(storage, config, rule, columns,
+    StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)), visibility, rowKey = rowKey)
+
+  /** @throws io.merganser.merge.MerganserException what reading a slice throws */
+  def of(slice: FileSlice): Seq[Finding] = new Replay(slice).result
+
+  private final class Replay(slice: FileSlice) {
+    private[this] val layout  = reader.layout
+    private[this] val fold    = reader.fold(slice.group)
+    private[this] val found   = new FindingCounts(slice.partitionPath, slice.fileId, "")
+    private[this] val shown   = new ValueJson("UTC")
+    private[this] val key     = columns.length
+    private[this] val project = UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
+      BoundReference(i, field.dataType, nullable = true)
+    }.toSeq)
+
+    def result: Seq[Finding] = {
+      val versions = versionsByKey
+      val stored   = mutable.HashMap.empty[UTF8String, Version]
+      val several  = mutable.HashSet.empty[UTF8String]
+      val others   = storedRows(versions.keySet, stored, several)
+      val expected = versions.keysIterator.filterNot(several).map { key =>
+        key -> image(traced(stored.get(key), versions(key)))
+      }.toMap
+      compare("a snapshot read", snapshot, expected, others, several)
+      compare("a compaction", compaction, expected, others, several)
+      versions.foreach { case (key, some) =>
+        if (!several(key) && mayReverse(stored.get(key), some)) {
+          val reversed = image(traced(stored.get(key), some.reverse))
+          if (reversed != expected(key)) differs("the versions in reverse order", key, reversed, expected(key))
+        }
+      }
+      found.result
+    }
+
+    private def versionsByKey: mutable.HashMap[UTF8String, mutable.ArrayBuffer[Version]] = {
+      val versions = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Version]]
+      reader.eachVersion(slice)(new VersionReceiver {
+        private[this] var file = ""
+
+        override def block(log: LogFile, instant: String): Unit = file = log.path
+
+        override def add(version: Version): Unit = {
+          val own = version.copy()
+          val key = layout.key(own.row)
+          versions.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += own
+          if (place.exists(!_.admits(slice.partitionPath, slice.fileId, key)))
+            found.add(FindingKind.OtherBucket, s"keys in $file that belong into another bucket", Some(key.toString))
+        }
+      })
+      versions
+    }
+
+    /** The number of rows whose key has no version. */
+    private def storedRows(
+        keys: collection.Set[UTF8String],
+        stored: mutable.HashMap[UTF8String, Version],
+        several: mutable.HashSet[UTF8String]
+    ): Long = {
+      var others = 0L
+      val rows   = reader.storedRows(slice)
+      try rows.foreach { row =>
+          val key = layout.key(row)
+          if (!keys(key)) others += 1
+          else {
+            val copy = row.copy()
+            val is   = layout.key(copy)
+            if (stored.contains(is)) several += is
+            stored.put(is, new Version().set(copy, isDelete = false, isUnconditional = false))
+          }
+        }
+      finally rows.close()
+      others
+    }
+
+    private def traced(stored: Option[Version], versions: Seq[Version]): Version = {
+      val trace = new KeyTrace(fold, stored.orNull)
+      versions.foreach(version => trace.add(version.copy()))
+      trace.live
+    }
+
+    /** Null if there is no row. */
+    private def image(version: Version): UnsafeRow = if (version == null) null else project(version.row).copy()
+
+    /**
+     * Whether the order of the versions is free: no two have one ordering value, none is partial, and none is a delete
+     * that removes whatever is older.
+     */
+    private def mayReverse(stored: Option[Version], versions: Seq[Version]): Boolean =
+      reader.laws.orderFree && layout.ordering.nonEmpty && versions.length + stored.size > 1 &&
+        versions.forall(v => !v.isUnconditional && !v.isPartial && !v.endsHistory) && {
+          val all = (stored.toSeq ++ versions).map(v => layout.ordering.toSeq.map(field => normal(field.valueIn(v.row))))
+          all.distinct.size == all.size
+        }
+
+    /** Zero of either sign is one value. */
+    private def normal(value: Any): Any = value match {
+      case d: Double => d + 0.0d
+      case f: Float  => f + 0.0f
+      case other     => other
+    }
+
+    private def snapshot(use: InternalRow => Unit): Unit = {
+      val batches = reader.batches(slice)
+      try batches.foreach(_.rowIterator().asScala.foreach(use))
+      finally batches.close()
+    }
+
+    private def compaction(use: InternalRow => Unit): Unit = {
+      val open = reader.merge(slice)
+      try while (open.merge.next()) if (open.merge.isLive) use(open.merge.row)
+      finally open.close()
+    }
+
+    private def compare(
+        path: String,
+        read: (InternalRow => Unit) => Unit,
+        expected: Map[UTF8String, UnsafeRow],
+        others: Long,
+        several: collection.Set[UTF8String]
+    ): Unit = {
+      val seen  = mutable.HashSet.empty[UTF8String]
+      var extra = 0L
+      read { row =>
+        val is = row.getUTF8String(key)
+        expected.get(is) match {
+          case Some(wanted) =>
+            val image = project(row)
+            if (image != wanted) differs(path, is.copy(), image.copy(), wanted)
+            seen += is.copy()
+          case None => if (!several(is)) extra += 1
+        }
+      }
+      expected.foreach { case (key, row) => if (row != null && !seen(key)) differs(path, key, null, row) }
+      if (extra != others)
+        found.add(FindingKind.Replay, s"$path has $extra rows without a version in the logs, the base file $others", None)
+    }
+
+    /** One sentence for all keys of a path, with the rows of the first one. */
+    private def differs(path: String, key: UTF8String, is: UnsafeRow, wanted: UnsafeRow): Unit = {
+      def example = s"$path results in ${show(is)}, the versions one after the other in ${show(wanted)}"
+      found.add(FindingKind.Replay, examples.getOrElseUpdate(path, example), Some(key.toString))
+    }
+
+    private[this] val examples = mutable.HashMap.empty[String, String]
+
+    private def show(row: UnsafeRow): String =
+      if (row == null) "no row" else shown.row(row, columns, columns.indices)
+  }
+}

@@ -37,6 +37,7 @@ from merganser.errors import (
     TableExistsError,
     TableNotFoundError,
 )
+from merganser.explanations import ColumnOrigin, RecordExplanation, RecordVersion, SearchedFiles
 from merganser.history import History, HistoryEntry
 from merganser.results import CommitResult, FileSlice, LogFile
 from merganser.service_results import (
@@ -59,6 +60,7 @@ from merganser.service_results import (
 )
 from merganser.session import configure, session
 from merganser.table import Table
+from merganser.verification import TableProblem, VerifyResult
 
 __all__ = [
     "ApplyResult",
@@ -68,6 +70,7 @@ __all__ = [
     "ClusteringConflictError",
     "ClusteringResult",
     "ColumnMissingError",
+    "ColumnOrigin",
     "CommitConflictError",
     "CommitResult",
     "CompactionConflictError",
@@ -92,19 +95,24 @@ __all__ = [
     "OrphanFile",
     "PartitionRepair",
     "PropertyChange",
+    "RecordExplanation",
+    "RecordVersion",
     "RepairResult",
     "RestoreResult",
     "RestoredFile",
     "RollbackResult",
     "Savepoint",
     "SchemaConflictError",
+    "SearchedFiles",
     "ServiceStatus",
     "SliceFileMissingError",
     "Table",
     "TableExistsError",
     "TableNotFoundError",
+    "TableProblem",
     "TableType",
     "TakenBack",
+    "VerifyResult",
     "WriteOptions",
     "changes",
     "condition_of",

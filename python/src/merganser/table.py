@@ -15,6 +15,7 @@ from merganser._transport import Transport, transport_for
 from merganser.apply_changes import TableChanges
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
 from merganser.history import History
+from merganser.inspection import TableInspection
 from merganser.results import (
     CommitResult,
     FileSlice,
@@ -25,7 +26,7 @@ from merganser.services import Columns, TableServices
 _FORMAT = "merganser"
 
 
-class Table(TableServices, TableChanges):
+class Table(TableServices, TableChanges, TableInspection):
     """A table at a path. Use :meth:`create` or :meth:`load`.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.

@@ -479,3 +479,17 @@ def test_services_are_methods_with_results_that_leave_the_rows_as_they_are(
     assert (back.newest_commit, content(table.df())[0]) == (first, (1, "a", 1, 1.0))
     table.delete_savepoint(saved.instant)
     assert {"restore", "savepoint", "commit"} & {entry.action for entry in table.history()} >= {"restore"}
+
+
+def test_a_record_is_explained_and_a_table_verified(spark: SparkSession, path: str, rows: Rows) -> None:
+    table = create(spark, path, merge_on_read=True)
+    table.upsert(rows((1, "x", 5, 1.5)))
+    table.upsert(rows((1, "x", 4, 2.5)))
+    why = table.explain_record({"id": 1, "day": "x"})
+    assert [(version.decision, version.in_log) for version in why.versions] == [("won", False), ("lost", True)]
+    assert why.rows == [{"id": 1, "day": "x", "ts": 5, "fare": 1.5}]
+    assert (why.searched.partitions, why.searched.base_files, why.searched.log_files) == (1, 1, 1)
+    assert table.explain_record_df(1, partition="x").select("decision").collect() == [("won",), ("lost",)]
+    result = table.verify()
+    assert result.ok, str(result)
+    assert result.file_groups_examined == result.file_groups == 1

@@ -1,6 +1,7 @@
 """The command line, ``merganser`` or ``python -m merganser``: one module for each group of commands.
 
-Exit codes: 0, also if there was nothing to do; 1 after an error, which is on stderr; 2 for wrong arguments.
+Exit codes: 0, also if there was nothing to do; 1 after an error, which is on stderr, and if ``verify`` found a problem;
+2 for wrong arguments.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from merganser.cli import services
+from merganser.cli import inspection, services
 from merganser.cli._run import run
 
 #: Modules with a function ``add_commands``.
-GROUPS = (services,)
+GROUPS = (services, inspection)
 
 
 def parser() -> argparse.ArgumentParser:

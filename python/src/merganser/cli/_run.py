@@ -31,13 +31,14 @@ def run(arguments: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Run a command until it is done, or again and again if it has ``--every``; return the exit code."""
     try:
         with _session(arguments) as spark, _ended() as end:
-            _repeat(spark, arguments, out, err, end)
+            rows = _repeat(spark, arguments, out, err, end)
     except (MerganserError, PySparkException) as error:
         _print_error(error, arguments, out, err)
         return 1
     except KeyboardInterrupt:
         return 0 if _every(arguments) else 130
-    return 0
+    fails: Callable[[Rows], bool] | None = getattr(arguments, "fails", None)
+    return 1 if fails is not None and fails(rows) else 0
 
 
 def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], options: list[tuple[str, str]]) -> Rows:
@@ -61,12 +62,16 @@ def literal(value: object) -> str:
     return f"'{text}'"
 
 
-def _repeat(spark: SparkSession, arguments: argparse.Namespace, out: TextIO, err: TextIO, end: threading.Event) -> None:
-    """The first run's error ends it: the arguments may be wrong. Later ones are reported, and it goes on."""
+def _repeat(spark: SparkSession, arguments: argparse.Namespace, out: TextIO, err: TextIO, end: threading.Event) -> Rows:
+    """Return the rows of the last run.
+
+    The first run's error ends it: the arguments may be wrong. Later ones are reported, and it goes on.
+    """
     command: Callable[[SparkSession, argparse.Namespace], Rows] = arguments.command
     every = _every(arguments)
     failures = 0
     is_first = True
+    rows: Rows = []
     while not end.is_set():
         try:
             rows = command(spark, arguments)
@@ -79,8 +84,9 @@ def _repeat(spark: SparkSession, arguments: argparse.Namespace, out: TextIO, err
             _print_error(error, arguments, out, err)
         is_first = False
         if every is None:
-            return
+            break
         end.wait(min(every * 2**failures, max(every, _LONGEST_PAUSE_S)))
+    return rows
 
 
 def _every(arguments: argparse.Namespace) -> int | None:

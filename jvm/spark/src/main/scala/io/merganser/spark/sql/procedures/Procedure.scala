@@ -87,6 +87,7 @@ object Procedure {
     CreateTable,
     DeleteSavepoint,
     DescribeTable,
+    ExplainRecord,
     Help,
     RestoreToInstant,
     RemoveOrphanFiles,
@@ -127,6 +128,7 @@ object Procedure {
     StartServices,
     StopServices,
     UpgradeTable,
+    VerifyTable,
     WriteRows
   ).sortBy(_.name)
 

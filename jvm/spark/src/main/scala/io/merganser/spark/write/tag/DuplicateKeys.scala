@@ -67,6 +67,26 @@ private[spark] final case class DuplicateKeys(
     }
   }
 
+  /**
+   * Counts the keys that are stored more than once in some slices.
+   *
+   * @param most keys to return, with their partition paths
+   */
+  def count(slices: Seq[FileSlice], most: Int): (Long, Seq[(String, String)]) =
+    if (slices.isEmpty) (0L, Nil)
+    else {
+      val tasks = settings.shuffleTasks.getOrElse(ShuffleTasks.forStored(session, slices))
+      val found = Partitions.collect[InternalRow, (Long, Seq[(String, String)])](repeated(slices, tasks)) { keys =>
+        var (count, some) = (0L, List.empty[(String, String)])
+        keys.foreach { row =>
+          if (count < most) some ::= row.getUTF8String(0).toString -> row.getUTF8String(1).toString
+          count += 1
+        }
+        Iterator((count, some))
+      }
+      (found.map(_._1).sum, found.flatMap(_._2).sorted.take(most))
+    }
+
   /** One row for each key that is stored more than once. */
   private def repeated(slices: Seq[FileSlice], tasks: Int): RDD[InternalRow] = {
     val (reads, compares) = (reader(keyOnly), byPath)
@@ -76,7 +96,7 @@ private[spark] final case class DuplicateKeys(
         val rows = reads.rows(slice)
         TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
         val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), 0L))
-        val keys = rows.map { row =>
+        val keys = rows.filterNot(_.isNullAt(at)).map { row =>
           out.update(0, row.getUTF8String(at))
           out: InternalRow
         }

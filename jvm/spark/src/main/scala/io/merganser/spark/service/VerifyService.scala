@@ -1,0 +1,180 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.place.{IndexResolver, KeyBuckets}
+import io.merganser.spark.write.tag.DuplicateKeys
+import io.merganser.table.file.FileGroupId
+import io.merganser.table.settings.{KeylessTable, WriteConfig}
+import io.merganser.table.slice.{FileSlice, LogVisibility}
+import io.merganser.table.verify._
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
+import org.apache.spark.sql.types.StructType
+
+import java.io.FileNotFoundException
+
+/**
+ * What was found wrong with a table.
+ *
+ * @param total    number of file groups that the table has
+ * @param examined those whose rows were read
+ * @param unmerged number of these whose logs were too large to be merged again
+ */
+final case class VerifyReport(total: Int, examined: Seq[FileGroupId], unmerged: Int, findings: Seq[Finding])
+
+/**
+ * Looks for what is wrong with a table: its files are compared with its commits, the rows of file groups with their
+ * files, and the paths of a merge with each other. Changes nothing. Rows are read in Spark tasks; the driver gets counts,
+ * and one key for each of them.
+ */
+object VerifyService {
+
+  /** File groups that are examined where no number is configured. */
+  val DefaultGroups: Int = 1000
+
+  /** Logs of a slice above which they are not merged again, in bytes: a task has all of its versions in memory. */
+  private val MostLogBytes = 128L << 20
+
+  private val Examples = 20
+
+  /** @param sample number of file groups to examine; of more, those whose ids have the smallest hashes */
+  def verify(session: SparkSession, table: OpenTable, settings: WriteConfig, sample: Option[Int]): VerifyReport = {
+    val (slices, missing) = slicesOf(table)
+    val chosen            = sampled(slices, sample.getOrElse(DefaultGroups))
+    val checked           = new SliceChecks(session, table, settings).of(chosen)
+    val unreadable        = checked.filter(isOfReading).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
+    val readable          = chosen.filterNot(s => unreadable(s.group))
+    val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
+      duplicates(session, table, settings, readable)
+    VerifyReport(slices.size, chosen.map(_.group), chosen.count(isLarge), sorted(findings))
+  }
+
+  private def isLarge(slice: FileSlice): Boolean = slice.logs.map(_.sizeBytes).sum > MostLogBytes
+
+  private def isOfReading(finding: Finding): Boolean =
+    finding.kind == FindingKind.UnreadableFile || finding.kind == FindingKind.MissingFile
+
+  private def sorted(findings: Seq[Finding]): Seq[Finding] =
+    findings.distinct.sortBy(f => (FindingKind.all.indexOf(f.kind), f.partitionPath, f.fileId, f.file, f.detail))
+
+  private def sampled(slices: Seq[FileSlice], most: Int): Seq[FileSlice] =
+    if (slices.size <= most) slices
+    else slices.sortBy(s => (scala.util.hashing.MurmurHash3.stringHash(s.fileId), s.fileId)).take(most)
+      .sortBy(s => (s.partitionPath, s.fileId))
+
+  /** The newest slices, also of partitions of which files are missing, and what is missing. */
+  private def slicesOf(table: OpenTable): (Seq[FileSlice], Seq[Finding]) =
+    try { (table.view.slices, Nil) }
+    catch {
+      case whole: MerganserException =>
+        val (slices, found) = table.view.partitions.map { partition =>
+          try { (table.view.slices(partition), Nil) }
+          catch {
+            case e: MerganserException =>
+              val rest = table.view.allSlices(partition).groupBy(_.group).values.map(_.last).toSeq
+              (rest, Seq(SliceChecks.finding(partition, "", e)))
+          }
+        }.unzip
+        val findings = found.flatten
+        (slices.flatten, if (findings.isEmpty) Seq(SliceChecks.finding("", "", whole)) else findings)
+    }
+
+  private def uncommitted(table: OpenTable): Seq[Finding] =
+    try RepairService.orphans(table, Some(System.currentTimeMillis())).map { file =>
+        val partition = file.path.take(math.max(0, file.path.lastIndexOf('/')))
+        Finding(FindingKind.UncommittedFile, partition, "", file.path, None, 1, file.reason)
+      }
+    catch { case e: MerganserException => Seq(SliceChecks.finding("", "", e)) }
+
+  private def partitions(table: OpenTable, settings: WriteConfig): Seq[Finding] =
+    RepairService.partitions(table, settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
+      Finding(FindingKind.PartitionMetadata, folder.path, "", "", None, 1,
+        "a folder with data files has no partition metadata: readers ignore it"))
+
+  private def duplicates(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      slices: Seq[FileSlice]
+  ): Seq[Finding] =
+    if (KeylessTable.is(table.config)) Nil
+    else {
+      val byPath = IndexResolver.globalKeys(settings.index, table.config).isEmpty
+      val (count, keys) = ServiceStep(session, table, "find duplicates") {
+        DuplicateKeys(session, table, settings, byPath).count(slices, Examples)
+      }
+      if (count == 0) Nil
+      else {
+        val where = if (byPath) "in a partition" else "in the table"
+        Seq(Finding(FindingKind.DuplicateKey, keys.head._2, "", "", Some(keys.head._1), count,
+          s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
+            (if (count > keys.size) ", …" else "")))
+      }
+    }
+
+  /** The checks of slices, in tasks. */
+  private final class SliceChecks(session: SparkSession, table: OpenTable, settings: WriteConfig) {
+    private val config = table.config
+
+    def of(slices: Seq[FileSlice]): Seq[Finding] =
+      if (slices.isEmpty) Nil
+      else {
+        val place = KeyBuckets.of(settings, table)
+        val bases = new BaseFileCheck(table.storage, config, table.timeline.completedInstants, table.timeline.history,
+          table.rowKey, written(slices), place, path)
+        val replay = new SliceReplay(table.storage, config, settings.rule, table.schema, LogVisibility(table.timeline),
+          table.rowKey, place)
+        val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
+        ServiceStep(session, table, "verify") {
+          Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.run(_, bases, replay)))
+        }
+      }
+
+    /** Rows of base files by the commits on the timeline. */
+    private def written(slices: Seq[FileSlice]): Map[String, Long] = {
+      val files    = slices.flatMap(_.base).map(_.path).toSet
+      val instants = slices.flatMap(_.base).map(_.instant).toSet
+      val commits  = table.timeline.completed.filter(i => instants(i.requested))
+      table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).flatMap(_._2.allStats)
+        .map(stat => io.merganser.table.file.FileNames.path(stat.partitionPath, stat.fileName) -> stat.numWrites)
+        .filter { case (file, _) => files(file) }.toMap
+    }
+
+    /** None if the partition columns are not stored. */
+    private def path: Option[PathOfRow] = {
+      val fields = config.partitionFields.map(_.takeWhile(_ != '.'))
+      if (fields.isEmpty || config.dropsPartitionColumns || !fields.forall(table.schema.fieldNames.contains)) None
+      else {
+        val columns = StructType(table.schema.filter(f => fields.contains(f.name)))
+        val rows    = StructType(BaseFileCheck.metaColumns ++ columns)
+        Some(PathOfRow(columns, KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows)))
+      }
+    }
+  }
+
+  private object SliceChecks {
+
+    def run(slice: FileSlice, bases: BaseFileCheck, replay: SliceReplay): Seq[Finding] =
+      readable(slice)(slice.base.toSeq.flatMap(bases.of(slice, _))) ++
+        (if (slice.logs.isEmpty || isLarge(slice)) Nil else readable(slice)(replay.of(slice)))
+
+    private def readable(slice: FileSlice)(check: => Seq[Finding]): Seq[Finding] =
+      try check
+      catch {
+        case e: MerganserException => Seq(finding(slice.partitionPath, slice.fileId, e))
+        case e: FileNotFoundException =>
+          Seq(Finding(FindingKind.MissingFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e.getMessage)))
+        case e: java.io.IOException =>
+          Seq(Finding(FindingKind.UnreadableFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e)))
+      }
+
+    /** A failure to read as what is wrong. */
+    def finding(partitionPath: String, fileId: String, e: MerganserException): Finding = {
+      val kind = if (e.condition == "SLICE_FILE_MISSING") FindingKind.MissingFile else FindingKind.UnreadableFile
+      Finding(kind, partitionPath, fileId, String.valueOf(e.parameters.getOrElse("file", "")), None, 1,
+        String.valueOf(e.getMessage))
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.service.{VerifyReport, VerifyService}
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.StoredKeyForm
+import io.merganser.table.file.FileNames
+import io.merganser.table.verify.{Finding, FindingKind}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+/** CALL verify_table(table => … | path => …): what is wrong with a table, and how it is repaired. */
+object VerifyTable extends TableProcedure {
+  override val name = "verify_table"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter.table,
+    Parameter("sample", IntegerType, "most file groups whose rows are read",
+      default = Some(VerifyService.DefaultGroups.toString)),
+    Parameter.path,
+    Parameter.filter,
+    Parameter.options
+  )
+
+  override val result: StructType = Procedure.columns(
+    "check" -> StringType,
+    "problems" -> LongType,
+    "partition_path" -> StringType,
+    "file_id" -> StringType,
+    "file" -> StringType,
+    "key" -> StringType,
+    "detail" -> StringType,
+    "remedy" -> StringType,
+    "examined" -> IntegerType,
+    "total" -> IntegerType,
+    "file_groups" -> ArrayType(StringType)
+  )
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val sample = arguments.int("sample")
+    sample.filter(_ < 1).foreach(n => throw arguments.invalid("sample", n.toString, "1 or more"))
+    val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
+    val report   = VerifyService.verify(session, table, settings, sample)
+    groups(report) +: FindingKind.all.flatMap { kind =>
+      val found = report.findings.filter(_.kind == kind)
+      if (found.isEmpty) Seq(Row(kind.name, 0L, null, null, null, null, null, null, null, null, null))
+      else found.map(row(table, _))
+    }
+  }
+
+  /** How much of the table was examined. */
+  private def groups(report: VerifyReport): Row = {
+    val isWhole = report.examined.size == report.total
+    val names   = report.examined.map(group => FileNames.path(group.partitionPath, group.fileId))
+    val detail  = s"the rows of ${if (isWhole) "all" else s"${names.size} of"} ${report.total} file groups were read" +
+      (if (report.unmerged == 0) "" else s"; the logs of ${report.unmerged} were too large to be merged again")
+    Row("file_groups", 0L, null, null, null, null, detail, null, names.size, report.total, if (isWhole) null else names)
+  }
+
+  private def row(table: OpenTable, finding: Finding): Row = {
+    def shown(text: String): String = if (text.isEmpty) null else text
+    Row(finding.kind.name, finding.problems, finding.partitionPath, shown(finding.fileId),
+      shown(finding.file.stripPrefix(s"${table.storage.basePath}/")), finding.key.orNull, finding.detail,
+      remedy(table, finding.kind), null, null, null)
+  }
+
+  private def remedy(table: OpenTable, kind: FindingKind): String = {
+    def call(procedure: String, more: String) =
+      s"CALL $procedure(path => '${table.storage.basePath.toString.replace("'", "\\'")}'$more)"
+    kind match {
+      case FindingKind.UncommittedFile   => call("remove_orphan_files", ", older_than => current_timestamp()")
+      case FindingKind.PartitionMetadata => call("repair_add_partition_meta", ", dry_run => false")
+      case FindingKind.DuplicateKey      => call("repair_deduplicate", ", dry_run => false")
+      case FindingKind.MissingFile | FindingKind.UnreadableFile =>
+        s"restore the file from a copy; else ${call("restore_to_instant", ", instant_time => '<a write before it>'")}"
+      case FindingKind.RecordCount | FindingKind.KeyStatistics =>
+        "restore the file from a copy; else INSERT OVERWRITE the partition by its own rows, which writes new files"
+      case FindingKind.NullKey | FindingKind.OtherBucket | FindingKind.OtherPartition | FindingKind.MetaColumns =>
+        "INSERT OVERWRITE the partition by its own rows, with correct key and partition columns"
+      case FindingKind.Replay => "check the merger's laws; compact once its rows are right: the paths then read one row"
+    }
+  }
+}

@@ -1,0 +1,298 @@
+"""Why a record is what it is: its stored versions and what became of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from html import escape
+from typing import Any, Union
+
+RecordKey = Union[str, int, Mapping[str, Any], "tuple[Any, ...]", float, bool, Decimal, date, datetime]
+"""A key as a person names it: the value of one key column, a tuple of several, a dict, or the stored string."""
+
+
+@dataclass(frozen=True)
+class ColumnOrigin:
+    """Where the value of a column came from."""
+
+    commit: str
+    """Requested time of the write."""
+    file: str
+    """Name of the base or log file."""
+
+
+@dataclass(frozen=True)
+class RecordVersion:
+    """One stored version of a key and what became of it when it was merged."""
+
+    partition_path: str
+    file_id: str
+    slice: str
+    """Instant at which its file slice begins."""
+    commit: str
+    """Requested time of the write that it is of."""
+    completed: str | None
+    """When that write completed; ``None`` where the timeline does not have it any more."""
+    operation: str | None
+    """``UPSERT``, ``DELETE``, ...; ``None`` where the timeline does not have it any more."""
+    file: str | None
+    """Name of the base or log file that has it."""
+    in_log: bool
+    version: str
+    """``row``, ``partial row``, ``delete`` or ``unconditional delete``."""
+    decision: str
+    """``won``, ``lost``, ``tie``, ``filled``, ``deleted``, ``ignored``, ``stored``, ``duplicate``, ``replaced``."""
+    reason: str
+    """Why, in a sentence, with the values that decided and the rule."""
+    ordering: Mapping[str, Any] | None
+    """Its ordering values by field; ``None`` if it has none."""
+    against: Mapping[str, Any] | None
+    """Those of the row that it was merged with; ``None`` if there was none."""
+    provided: Mapping[str, Any] | None
+    """The columns that it provides; ``None`` for a delete."""
+    result: Mapping[str, Any] | None
+    """The row afterwards; ``None`` if there is none."""
+    origins: Mapping[str, ColumnOrigin] | None
+    """For each column of ``result`` where its value came from."""
+    is_current: bool
+    """Whether readers see its row now."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> RecordVersion:
+        """Build one from what the jar answers."""
+        origins = _values(wire["origins"])
+        return cls(
+            partition_path=wire["partitionPath"],
+            file_id=wire["fileId"],
+            slice=wire["slice"],
+            commit=wire["commit"],
+            completed=wire["completed"],
+            operation=wire["operation"],
+            file=wire["file"],
+            in_log=wire["inLog"],
+            version=wire["version"],
+            decision=wire["decision"],
+            reason=wire["reason"],
+            ordering=_values(wire["ordering"]),
+            against=_values(wire["against"]),
+            provided=_values(wire["provided"]),
+            result=_values(wire["result"]),
+            origins=None if origins is None else {name: ColumnOrigin(**of) for name, of in origins.items()},
+            is_current=wire["isCurrent"],
+        )
+
+    def __str__(self) -> str:
+        """One line: the commit, the decision, what the version provides, and why."""
+        provided = f" {_shown(self.provided)}" if self.provided is not None else ""
+        kind = "" if self.version == "row" else f" {self.version}"
+        return f"{self.commit}  {self.decision:<9}{kind}{provided}  ({self.reason})"
+
+
+@dataclass(frozen=True)
+class SearchedFiles:
+    """Where a key was searched, in numbers."""
+
+    partitions: int
+    file_groups: int
+    """In these partitions; those count that were replaced and not cleaned yet."""
+    candidates: int
+    """File groups that the index admits."""
+    footers: int
+    """Base files whose footers were read: ranges and Bloom filters of keys."""
+    base_files: int
+    """Base files whose rows were read."""
+    log_files: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.partitions} partitions, {self.file_groups} file groups, of which {self.candidates} may have the "
+            f"key; read {self.footers} footers, {self.base_files} base files and {self.log_files} log files"
+        )
+
+
+@dataclass(frozen=True)
+class RecordExplanation:
+    """The retained versions of a key, what became of each, and what the next compaction changes.
+
+    Prints as lines; notebooks show it as a picture.
+    """
+
+    key: str
+    """The record key as the table stores it."""
+    versions: tuple[RecordVersion, ...]
+    """By file group, oldest first; file groups that were replaced come before those that readers see."""
+    next_compaction: Mapping[str, str]
+    """What the next compaction changes for the key, by file group."""
+    searched: SearchedFiles
+
+    @classmethod
+    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RecordExplanation:
+        """Build one from the rows of the call."""
+        found = [row for row in rows if row["partitionPath"] is not None]
+        searched = rows[0]["searched"]
+        return cls(
+            key=rows[0]["recordKey"],
+            versions=tuple(RecordVersion.from_wire(row) for row in found),
+            next_compaction={_group(row["partitionPath"], row["fileId"]): row["nextCompaction"] for row in found},
+            searched=SearchedFiles(
+                partitions=searched["partitions"],
+                file_groups=searched.get("fileGroups", searched.get("file_groups")),
+                candidates=searched["candidates"],
+                footers=searched["footers"],
+                base_files=searched.get("baseFiles", searched.get("base_files")),
+                log_files=searched.get("logFiles", searched.get("log_files")),
+            ),
+        )
+
+    @property
+    def found(self) -> bool:
+        """Whether any version of the key is retained."""
+        return bool(self.versions)
+
+    @property
+    def rows(self) -> list[Mapping[str, Any]]:
+        """The rows of the key that readers see; more than one if it is in several partitions or stored twice."""
+        return [version.result for version in self.versions if version.is_current and version.result is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain dicts, lists, strings and numbers."""
+        return {**asdict(self), "found": self.found}
+
+    def __str__(self) -> str:
+        """A tree: file groups, their slices, and a line for each version."""
+        if not self.found:
+            return f"key {self.key!r}: no version is retained\nsearched {self.searched}"
+        lines = [f"key {self.key!r}"]
+        for group, versions in self._groups().items():
+            lines.append(f"└ {group}")
+            slice_of = None
+            for version in versions:
+                if version.slice != slice_of:
+                    slice_of = version.slice
+                    lines.append(f"  └ file slice {slice_of}")
+                mark = "*" if version.is_current else " "
+                lines.append(f"   {mark}{'log ' if version.in_log else 'base'} {version}")
+            lines.append(f"  next compaction: {self.next_compaction[group]}")
+        current = [version for version in self.versions if version.is_current]
+        lines += [f"row now: {_shown(version.result)}" for version in current] or ["row now: none"]
+        for version in current:
+            for name, origin in (version.origins or {}).items():
+                lines.append(f"  {name}: of commit {origin.commit}, in {origin.file}")
+        lines.append(f"searched {self.searched}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A timeline of each file group, as SVG, above a table of its versions."""
+        if not self.found:
+            return f"<p>Key <b>{escape(self.key)}</b>: no version is retained.<br>Searched {self.searched}.</p>"
+        parts = [f"<h4>Key {escape(self.key)}</h4>"]
+        for group, versions in self._groups().items():
+            parts.append(f"<p>{escape(group)}</p>{_timeline(versions)}{_table(versions)}")
+            parts.append(f"<p>Next compaction: {escape(self.next_compaction[group])}</p>")
+        parts.append(f"<p>Searched {self.searched}.</p>")
+        return "".join(parts)
+
+    def _groups(self) -> dict[str, list[RecordVersion]]:
+        groups: dict[str, list[RecordVersion]] = {}
+        for version in self.versions:
+            groups.setdefault(_group(version.partition_path, version.file_id), []).append(version)
+        return groups
+
+
+def key_argument(key: RecordKey) -> str:
+    """A key as the argument of the call: a string as it is, other values as JSON.
+
+    Raises:
+        TypeError: It is a list, a set or ``None``.
+    """
+    if key is None or isinstance(key, (list, set, frozenset)):
+        raise TypeError(f"key is a value, a tuple of values, a dict or a string, not {key!r}")
+    if isinstance(key, str):
+        return json.dumps([key]) if key[:1] in ("{", "[") else key
+    values: Any = dict(key) if isinstance(key, Mapping) else list(key) if isinstance(key, tuple) else [key]
+    return json.dumps(values, default=str)
+
+
+def _group(partition_path: str, file_id: str) -> str:
+    return f"{partition_path}/{file_id}" if partition_path else file_id
+
+
+def _values(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    values: dict[str, Any] = json.loads(text)
+    return values
+
+
+def _shown(values: Mapping[str, Any] | None) -> str:
+    if values is None:
+        return "-"
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+
+
+_COLORS = {
+    "won": "#2e7d32",
+    "tie": "#558b2f",
+    "filled": "#00838f",
+    "stored": "#5c6bc0",
+    "lost": "#9e9e9e",
+    "ignored": "#bdbdbd",
+    "deleted": "#c62828",
+    "duplicate": "#ef6c00",
+    "replaced": "#6d4c41",
+}
+_STEP = 118
+
+
+def _timeline(versions: Sequence[RecordVersion]) -> str:
+    """A circle for each version, oldest on the left; a line joins those that became the row."""
+    width = _STEP * len(versions) + 20
+    shapes: list[str] = []
+    before: int | None = None
+    for number, version in enumerate(versions):
+        x = _STEP * number + _STEP // 2
+        is_row = version.decision in ("won", "tie", "filled", "stored")
+        y = 34 if is_row else 70
+        if is_row:
+            if before is not None:
+                shapes.append(f'<line x1="{before}" y1="34" x2="{x}" y2="34" stroke="#5c6bc0" stroke-width="2"/>')
+            before = x
+        elif version.decision in ("deleted", "replaced"):
+            before = None
+        ring = ' stroke="#000" stroke-width="3"' if version.is_current else ""
+        color = _COLORS.get(version.decision, "#9e9e9e")
+        title = escape(f"{version.reason}: {_shown(version.provided)}")
+        shapes.append(f'<circle cx="{x}" cy="{y}" r="9" fill="{color}"{ring}><title>{title}</title></circle>')
+        shapes.append(f'<text x="{x}" y="{y - 15}" text-anchor="middle">{escape(version.decision)}</text>')
+        order = "" if version.ordering is None else escape(_shown(version.ordering))
+        shapes.append(f'<text x="{x}" y="98" text-anchor="middle">{order}</text>')
+        shapes.append(f'<text x="{x}" y="114" text-anchor="middle" fill="#616161">{escape(version.commit)}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="122" '
+        f'font-family="sans-serif" font-size="10">{"".join(shapes)}</svg>'
+    )
+
+
+def _table(versions: Sequence[RecordVersion]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in ("commit", "file", "version", "decision", "why", "provides", "row"))
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{escape(str(cell))}</td>"
+            for cell in (
+                version.commit,
+                version.file or "",
+                version.version,
+                version.decision,
+                version.reason,
+                _shown(version.provided),
+                _shown(version.result),
+            )
+        )
+        + "</tr>"
+        for version in versions
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,88 @@
+"""Questions about a table's rows and files, which change nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from merganser._transport import Transport
+from merganser.config import Options, merged_options
+from merganser.explanations import RecordExplanation, RecordKey, key_argument
+from merganser.verification import VerifyResult
+
+
+class TableInspection:
+    """What :class:`merganser.Table` answers about its rows and files."""
+
+    _spark: SparkSession
+    _transport: Transport
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        raise NotImplementedError
+
+    def explain_record(
+        self, key: RecordKey, *, partition: str | None = None, options: Options | None = None
+    ) -> RecordExplanation:
+        """Return the retained versions of one key, what became of each, and where its columns came from.
+
+        Read are the file groups that can hold the key: by the partition, by its bucket, and by the ranges and Bloom
+        filters of keys in the footers of base files. Versions that were cleaned are not known any more. A
+        copy-on-write table has no version that lost.
+
+        Args:
+            key: The value of the one key column; a tuple of values in the order of the key columns; a dict of them,
+                with the partition columns too where the search is to be limited to one partition; or the record key
+                as the table stores it, such as ``"id:1,region:eu"``.
+            partition: Path of the one partition to search; ``None`` is all, or the one that ``key`` determines.
+            options: Settings by their ``hoodie.*`` names, such as those of the index.
+
+        Returns:
+            The versions; without any, what was searched.
+
+        Raises:
+            TypeError: ``key`` is no key.
+            MerganserError: ``CALL_ARGUMENT_INVALID``: its columns are not those of the table's key.
+            SliceFileMissingError: A clean removed a file meanwhile.
+        """
+        arguments = _explained(key, partition)
+        rows = self._transport.rows("explain_record", merged_options({}, options), path=self.path, **arguments)
+        return RecordExplanation.from_wire(rows)
+
+    def explain_record_df(self, key: RecordKey, *, partition: str | None = None) -> DataFrame:
+        """Return what :meth:`explain_record` returns as a data frame: a row for each version.
+
+        Its columns are those of ``CALL explain_record``.
+        """
+        arguments = {"path": self.path, **_explained(key, partition)}
+        named = ", ".join(f"{name} => :{name}" for name in arguments)
+        return self._spark.sql(f"CALL explain_record({named})", arguments)
+
+    def verify(self, sample: int | None = None, *, options: Options | None = None) -> VerifyResult:
+        """Look for what is wrong with the table; nothing is changed.
+
+        Files are compared with commits in the whole table. The rows of file groups are compared with their files,
+        their folders, their buckets and the timeline; keys that are stored twice are searched among them; and their
+        logs are merged on each path, whose rows must be the same. This is a Spark job; no rows but one key for each
+        problem come to the driver.
+
+        Args:
+            sample: Most file groups whose rows are read; ``None`` is 1,000. The result has those that were.
+            options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
+
+        Raises:
+            MerganserError: ``CALL_ARGUMENT_INVALID``: ``sample`` is below 1.
+        """
+        arguments: dict[str, Any] = {"path": self.path}
+        if sample is not None:
+            arguments["sample"] = sample
+        return VerifyResult.from_wire(self._transport.rows("verify_table", merged_options({}, options), **arguments))
+
+
+def _explained(key: RecordKey, partition: str | None) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"key": key_argument(key)}
+    if partition is not None:
+        arguments["partition"] = partition
+    return arguments

@@ -1,0 +1,109 @@
+"""What is wrong with a table: its files, its commits, its rows, and the paths on which they are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TableProblem:
+    """Something that is wrong with a table."""
+
+    check: str
+    """``uncommitted_file``, ``missing_file``, ``unreadable_file``, ``partition_metadata``, ``record_count``,
+    ``key_statistics``, ``null_key``, ``duplicate_key``, ``other_bucket``, ``other_partition``, ``meta_columns`` or
+    ``replay``."""
+    problems: int
+    """Number of rows, keys or files."""
+    partition_path: str
+    file_id: str | None
+    """``None`` where it is not of one file group."""
+    file: str | None
+    """Path of the file in the table; ``None`` where it is not of one file."""
+    key: str | None
+    """One of the record keys; ``None`` where it is not of keys."""
+    detail: str
+    remedy: str
+    """What corrects it: a statement, or what to do."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> TableProblem:
+        """Build one from what the jar answers."""
+        return cls(
+            check=wire["check"],
+            problems=wire["problems"],
+            partition_path=wire["partitionPath"],
+            file_id=wire["fileId"],
+            file=wire["file"],
+            key=wire["key"],
+            detail=wire["detail"],
+            remedy=wire["remedy"],
+        )
+
+    def __str__(self) -> str:
+        """Lines: the check, how many, where, and what to do."""
+        where = self.file or "/".join(part for part in (self.partition_path, self.file_id) if part) or "the table"
+        key = "" if self.key is None else f", such as key {self.key!r}"
+        return f"{self.check}: {self.problems} in {where}{key}\n  {self.detail}\n  remedy: {self.remedy}"
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """What :meth:`merganser.Table.verify` found; true in conditions if nothing is wrong."""
+
+    problems: tuple[TableProblem, ...]
+    checks: tuple[str, ...]
+    """The checks that were made."""
+    file_groups_examined: int
+    """File groups whose rows were read; files are compared with commits in the whole table."""
+    file_groups: int
+    """File groups of the table."""
+    sample: tuple[str, ...] | None
+    """Partition path and file id of those that were examined; ``None`` if all were."""
+    detail: str
+    """How much was examined, in a sentence."""
+
+    @classmethod
+    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> VerifyResult:
+        """Build one from the rows of the call."""
+        groups, *checks = rows
+        return cls(
+            problems=tuple(TableProblem.from_wire(row) for row in checks if row["problems"]),
+            checks=tuple(dict.fromkeys(row["check"] for row in checks)),
+            file_groups_examined=groups["examined"],
+            file_groups=groups["total"],
+            sample=None if groups["fileGroups"] is None else tuple(groups["fileGroups"]),
+            detail=groups["detail"],
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings and numbers."""
+        return {**asdict(self), "ok": self.ok}
+
+    def __str__(self) -> str:
+        """A line for how much was examined, then the problems."""
+        found = [str(problem) for problem in self.problems] or [f"nothing is wrong by {len(self.checks)} checks"]
+        return "\n".join([self.detail, *found])
+
+    def _repr_html_(self) -> str:
+        """The problems as an HTML table."""
+        if self.ok:
+            return f"<p>{escape(self.detail)}; nothing is wrong.</p>"
+        names = ("check", "problems", "partition_path", "file", "key", "detail", "remedy")
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(getattr(problem, name) or ''))}</td>" for name in names) + "</tr>"
+            for problem in self.problems
+        )
+        return f"<p>{escape(self.detail)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

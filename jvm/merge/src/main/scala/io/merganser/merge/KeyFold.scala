@@ -95,7 +95,10 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnconditional
 
   private def isApart(buffered: Version, next: Version): Boolean =
-    buffered.isPartial || next.isPartial || buffered.earlier != null
+    buffered.isPartial || next.isPartial || buffered.earlier != null ||
+      (laws.buffersDeletes && (isOrderedDelete(buffered) || isOrderedDelete(next)))
+
+  private def isOrderedDelete(version: Version): Boolean = version.isDelete && !version.isUnconditional
 
   private def owned(result: Version, buffered: Version, next: Version): Version = {
     val followsUnconditional = buffered.combinedUnconditional || next.combinedUnconditional

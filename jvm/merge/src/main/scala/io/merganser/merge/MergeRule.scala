@@ -9,6 +9,8 @@ package io.merganser.merge
  * @param combinesBatch the full versions of one batch are one change: [[MergeRule.combine]] makes one version of them
  * @param everyDeleteEndsHistory a delete with an ordering value ends the key's history, too
  * @param marksDeletes  a delete carries the mark that history has ended; false where a newer delete always wins
+ * @param buffersDeletes the laws above hold for rows alone: a delete with an ordering value, and what follows it, is
+ *                       buffered until the stored row is known
  */
 final case class Laws(
     associative: Boolean,
@@ -16,7 +18,8 @@ final case class Laws(
     orderFree: Boolean,
     combinesBatch: Boolean,
     everyDeleteEndsHistory: Boolean = false,
-    marksDeletes: Boolean = true
+    marksDeletes: Boolean = true,
+    buffersDeletes: Boolean = false
 )
 
 object Laws {

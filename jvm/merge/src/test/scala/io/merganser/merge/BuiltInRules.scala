@@ -1,5 +1,6 @@
 package io.merganser.merge
 
+import io.merganser.merge.columns.{ColumnFunction, ColumnRule}
 import io.merganser.merge.payload._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -14,11 +15,13 @@ import org.apache.spark.unsafe.types.UTF8String
 final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) {
 
   /** The rule for rows of the test table, partial ones too. */
-  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.nullsAreValues)
+  val rule: MergeRule =
+    if (oracle.columns.nonEmpty) full(Notation.layout)
+    else new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.nullsAreValues)
 
   /** Whether combining a batch equals folding its versions one by one, where no delete is forgotten between them. */
   def batchIsFold: Boolean =
-    rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.missing.isEmpty &&
+    oracle.columns.nonEmpty || rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.missing.isEmpty &&
       !oracle.lateDeletesWin
 
   override def toString: String = oracle.name
@@ -61,6 +64,38 @@ object BuiltInRules {
       PostgresDebezium),
     BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
   )
+
+  private def declared(v: ColumnFunction, w: ColumnFunction, byEventTime: Boolean)(columns: Column*) = {
+    val order  = if (byEventTime) "event" else "commit"
+    val oracle = Rule(s"$v and $w by $order time", byEventTime, byEventTime, combinesBatch = false, columns = columns)
+    BuiltInRule(oracle, layout => {
+      val ordered = if (byEventTime) layout else layout.copy(ordering = Array.empty)
+      new ColumnRule(ordered, Map("v" -> v, "w" -> w).getOrElse(_, ColumnFunction.Last), Nil)
+    })
+  }
+
+  private def both(merged: (String, String) => String): Column = {
+    case (Some(a), Some(b), _) => Some(merged(a, b))
+    case (a, b, _)             => a.orElse(b)
+  }
+
+  /** Rules that are declared column by column, which tables store as data. */
+  val declared: Seq[BuiltInRule] = {
+    val least: Column    = both((a, b) => if (a < b) a else b)
+    val greatest: Column = both((a, b) => if (a > b) a else b)
+    val joined: Column   = both(_ + "," + _)
+    val last: Column     = (older, newer, isLate) => if (isLate) older else newer
+    Seq(
+      declared(ColumnFunction.Min, ColumnFunction.Joined(","), byEventTime = true)(least, joined),
+      declared(ColumnFunction.Last, ColumnFunction.Max, byEventTime = true)(last, greatest),
+      declared(ColumnFunction.LastNonNull, ColumnFunction.FirstNonNull, byEventTime = true)(
+        (older, newer, isLate) => if (isLate) older.orElse(newer) else newer.orElse(older),
+        (older, newer, _) => older.orElse(newer)),
+      declared(ColumnFunction.First, ColumnFunction.Joined(","), byEventTime = true)((older, _, _) => older, joined),
+      declared(ColumnFunction.LastNonNull, ColumnFunction.Max, byEventTime = false)(
+        (older, newer, _) => newer.orElse(older), greatest)
+    )
+  }
 
   def named(name: String): BuiltInRule =
     all.find(_.oracle.name == name).getOrElse(throw new NoSuchElementException(name))

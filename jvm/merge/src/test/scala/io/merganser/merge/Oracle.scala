@@ -19,6 +19,7 @@ object Oracle {
    * @param lateDeletesWin   whether a delete removes the older row whatever its ordering value
    * @param nullsAreValues   whether the values that a partial version provides are never missing values
    * @param combinesBatch    whether the versions of a batch are combined before they are merged with the stored row
+   * @param columns          how each value is merged, if each is merged on its own; every delete then ends a history
    */
   final case class Rule(
       name: String,
@@ -29,10 +30,14 @@ object Oracle {
       fillsFromLateArriving: Boolean = true,
       lateDeletesWin: Boolean = false,
       nullsAreValues: Boolean = false,
-      combinesBatch: Boolean = true
+      combinesBatch: Boolean = true,
+      columns: Seq[Column] = Nil
   ) {
     override def toString: String = name
   }
+
+  /** The value of a column: the older value, the newer one, and whether the newer version is late-arriving. */
+  type Column = (Option[String], Option[String], Boolean) => Option[String]
 
   sealed trait MissingValue
   case object MissingNull extends MissingValue
@@ -66,8 +71,10 @@ object Oracle {
         case Nothing if isNothing(change)         => Nothing
         case Nothing                              => newest(change)
         case gone: Tombstone if isNothing(change) => gone
+        case _: Tombstone if rule.columns.nonEmpty => newest(change)
         case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
+        case row: Row if rule.columns.nonEmpty    => byColumn(rule, row, change)
         case row: Row =>
           mergeRow(rule, row, if (change.isPartial) overlay(row.change, change) else change,
             change.isPartial && rule.nullsAreValues)
@@ -75,6 +82,17 @@ object Oracle {
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =
     !(newer.isDelete && rule.lateDeletesWin) && isLate(rule.byEventTime, newer.ts, older)
+
+  private def byColumn(rule: Rule, row: Row, newer: Change): Row = {
+    def has(i: Int) = !newer.isPartial || newer.provided(i)
+    val late        = has(0) && isLate(rule.byEventTime, newer.ts, row.change.ts)
+    val values = rule.columns.zipWithIndex.map { case (merged, i) =>
+      val older = row.change.values(i)
+      if (has(i + 1)) merged(older, newer.values(i), late) else older
+    }
+    val result = Change(newer.key, if (has(0) && !late) newer.ts else row.change.ts, values)
+    Row(result, row.isStored && late && result == row.change)
+  }
 
   private def mergeRow(rule: Rule, row: Row, newer: Change, isWhole: Boolean): Row =
     if (isLate(rule.byEventTime, newer.ts, row.change.ts)) {

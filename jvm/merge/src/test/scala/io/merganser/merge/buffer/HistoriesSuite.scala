@@ -9,7 +9,7 @@ import scala.util.Random
 /** Random histories, each way through the merge, against the oracle. */
 class HistoriesSuite extends AnyFunSuite {
 
-  for (builtIn <- BuiltInRules.all) {
+  for (builtIn <- BuiltInRules.all ++ BuiltInRules.declared) {
     val (mode, rule) = (builtIn.oracle, builtIn.rule)
     val count        = HistoriesSuite.countEach
     for ((path, merge) <- MergePaths.all)
@@ -32,7 +32,7 @@ class HistoriesSuite extends AnyFunSuite {
         }
       }
 
-    if (rule.laws.associative) for ((path, merge) <- MergePaths.all.take(2))
+    if (rule.laws.associative && !rule.laws.buffersDeletes) for ((path, merge) <- MergePaths.all.take(2))
       test(s"$mode: $path, versions that were combined in groups of any size give the same") {
         Histories.forAll(partials = false, BuiltInRules.Unavailable, count) { (h, random) =>
           val regrouped = new VersionBuffer(Notation.layout, MergePaths.fold(rule), Long.MaxValue)

@@ -1,0 +1,229 @@
+package io.merganser.merge.columns
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
+import org.apache.spark.sql.types._
+
+import scala.annotation.nowarn
+
+/**
+ * How one column of two versions becomes one value. Null adds nothing, except to `last` and `first`.
+ *
+ * @param name as rules name it
+ */
+sealed abstract class ColumnFunction(val name: String) extends Serializable {
+
+  /** As rules store it; equal for equal functions. */
+  def text: String = name
+
+  /** The types of columns that it is for, in words; None if the type is one of them. */
+  @nowarn("cat=unused-params")
+  def refusal(dataType: DataType): Option[String] = None
+
+  /**
+   * The merged value.
+   *
+   * @param older  the value of the version committed first
+   * @param newer  the value of the other
+   * @param isLate whether the newer version is late-arriving
+   */
+  def merged(older: Expression, newer: Expression, isLate: Boolean): Expression
+
+  /**
+   * Whether grouping does not matter, to the last bit.
+   *
+   * @param isOrdered whether versions can be late-arriving
+   */
+  def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean
+
+  /** Whether a version that is merged twice changes nothing the second time. */
+  def isIdempotent: Boolean = true
+
+  /** Whether a late-arriving version can change the value. */
+  def takesLate: Boolean = true
+
+  /** Whether a value that a statement assigns is the result. */
+  def replaces: Boolean = false
+
+  override def toString: String = text
+}
+
+object ColumnFunction {
+
+  /** The value of the version with the larger ordering value; on a tie, of the newer one. */
+  case object Last extends ColumnFunction("last") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      if (isLate) older else newer
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+
+    override def takesLate: Boolean = false
+
+    override def replaces: Boolean = true
+  }
+
+  /** The same, but the other version's value where that is null. */
+  case object LastNonNull extends ColumnFunction("last_non_null") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Coalesce(if (isLate) Seq(older, newer) else Seq(newer, older))
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = !isOrdered
+  }
+
+  /** The value of the version that was committed first. */
+  case object First extends ColumnFunction("first") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = older
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+
+    override def takesLate: Boolean = false
+  }
+
+  /** The first value that is not null, in order of commits. */
+  case object FirstNonNull extends ColumnFunction("first_non_null") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Coalesce(Seq(older, newer))
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+  }
+
+  /** Functions of numbers that are not idempotent. Integers and decimals that do not fit their column are errors. */
+  sealed abstract class Arithmetic(name: String, ofIntegers: String, ofDecimals: String) extends ColumnFunction(name) {
+
+    protected def ofFractions(older: Expression, newer: Expression): Expression
+
+    override def refusal(dataType: DataType): Option[String] = dataType match {
+      case IntegerType | LongType | FloatType | DoubleType | _: DecimalType => None
+      case _ => Some("int, bigint, float, double, decimal")
+    }
+
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = {
+      val both = older.dataType match {
+        case integer @ (IntegerType | LongType) =>
+          StaticInvoke(classOf[Math], integer, ofIntegers, Seq(older, newer), returnNullable = false)
+        case decimal: DecimalType =>
+          CheckOverflow(Invoke(older, ofDecimals, decimal, Seq(newer)), decimal, nullOnOverflow = false)
+        case _ => ofFractions(older, newer)
+      }
+      // Null where either is null.
+      Coalesce(Seq(both, older, newer))
+    }
+
+    override def isIdempotent: Boolean = false
+  }
+
+  case object Sum extends Arithmetic("sum", "addExact", "$plus") {
+    override protected def ofFractions(older: Expression, newer: Expression): Expression = new Add(older, newer)
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = !isFraction(dataType)
+  }
+
+  case object Product extends Arithmetic("product", "multiplyExact", "$times") {
+    override protected def ofFractions(older: Expression, newer: Expression): Expression = new Multiply(older, newer)
+
+    // A product of decimals is rounded to the column's scale.
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean =
+      !isFraction(dataType) && !dataType.isInstanceOf[DecimalType]
+  }
+
+  sealed abstract class Extreme(name: String) extends ColumnFunction(name) {
+    override def refusal(dataType: DataType): Option[String] = dataType match {
+      case _: StructType | _: ArrayType | _: MapType => ordered
+      case other => if (RowOrdering.isOrderable(other)) None else ordered
+    }
+
+    private def ordered = Some("numbers, strings, binary, boolean, dates, timestamps")
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+  }
+
+  case object Min extends Extreme("min") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = Least(Seq(older, newer))
+  }
+
+  case object Max extends Extreme("max") {
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Greatest(Seq(older, newer))
+  }
+
+  sealed abstract class Logical(name: String) extends ColumnFunction(name) {
+    protected def both(older: Expression, newer: Expression): Expression
+
+    override def refusal(dataType: DataType): Option[String] = if (dataType == BooleanType) None else Some("boolean")
+
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Coalesce(Seq(both(older, newer), older, newer))
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+  }
+
+  /** False if one of them is. */
+  case object BoolAnd extends Logical("bool_and") {
+    override protected def both(older: Expression, newer: Expression): Expression = And(older, newer)
+  }
+
+  /** True if one of them is. */
+  case object BoolOr extends Logical("bool_or") {
+    override protected def both(older: Expression, newer: Expression): Expression = Or(older, newer)
+  }
+
+  /** The elements of both arrays, those of the older version first. */
+  case object Collect extends ColumnFunction("collect") {
+    override def refusal(dataType: DataType): Option[String] =
+      if (dataType.isInstanceOf[ArrayType]) None else Some("array")
+
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Coalesce(Seq(Concat(Seq(older, newer)), older, newer))
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+
+    override def isIdempotent: Boolean = false
+  }
+
+  /** The elements of both arrays, each once, those of the older version first. */
+  case object Union extends ColumnFunction("union") {
+    override def refusal(dataType: DataType): Option[String] = dataType match {
+      case ArrayType(element, _) if RowOrdering.isOrderable(element) => None
+      case _                                                         => Some("array whose elements can be compared")
+    }
+
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
+      Coalesce(Seq(ArrayUnion(older, newer), older, newer))
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+  }
+
+  /** One string after the other, the older version's first. @param separator between the two */
+  final case class Joined(separator: String) extends ColumnFunction("concat") {
+    override def text: String = if (separator.isEmpty) name else s"concat('${separator.replace("'", "''")}')"
+
+    override def refusal(dataType: DataType): Option[String] = if (dataType == StringType) None else Some("string")
+
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = {
+      val between = if (separator.isEmpty) Nil else Seq(Literal(separator))
+      Coalesce(Seq(Concat((older +: between) :+ newer), older, newer))
+    }
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+
+    override def isIdempotent: Boolean = false
+  }
+
+  private val plain: Seq[ColumnFunction] =
+    Seq(Last, LastNonNull, First, FirstNonNull, Sum, Product, Min, Max, BoolAnd, BoolOr, Collect, Union, Joined(""))
+
+  /** The functions as a rule names them. */
+  val names: Seq[String] = plain.map(_.name) :+ "concat('separator')"
+
+  /** Those of any type, so that they can be the default of columns that are added later. */
+  val ofAnyType: Seq[ColumnFunction] = Seq(Last, LastNonNull, First, FirstNonNull)
+
+  private val WithSeparator = """(?is)concat\s*\(\s*'((?:[^']|'')*)'\s*\)""".r
+
+  def parse(text: String): Option[ColumnFunction] = text.trim match {
+    case WithSeparator(separator) => Some(Joined(separator.replace("''", "'")))
+    case name                     => plain.find(_.name.equalsIgnoreCase(name))
+  }
+
+  private def isFraction(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
+}

@@ -1,0 +1,203 @@
+// Hot path: one call per version.
+package io.merganser.merge.columns
+
+import io.merganser.merge._
+import io.merganser.merge.columns.ColumnRule.Merge
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.Literal.FalseLiteral
+import org.apache.spark.sql.types.{DataType, StructType}
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+/**
+ * Merges each column by its function. The result of a column depends on the order of commits and on which of the two
+ * versions is late-arriving, and on nothing else.
+ *
+ * A delete removes the row unless it is late-arriving, and ends its history: whatever is committed next is a new row, even
+ * if it is late-arriving. Otherwise the versions of a batch could not be combined: some of them might be lost to a delete
+ * in a log, and others not.
+ *
+ * A partial version merges the columns that it provides; the others stay as they are. A missing ordering field is a tie.
+ *
+ * Laws: those that all its functions have, for rows. A delete with an ordering value is buffered uncombined, because
+ * whether it is late-arriving depends on the stored row, and what follows it on that.
+ *
+ * The work on a row is one generated projection over both of them, made when it is first needed.
+ *
+ * @param columns  the function of each column of the layout that is not the newer version's whatever happens
+ * @param metadata names of columns that state when and where a row was written: a merged row has the newer version's
+ */
+final class ColumnRule(layout: RowLayout, columns: String => ColumnFunction, metadata: Seq[String]) extends MergeRule {
+  private[this] val schema    = layout.schema
+  private[this] val width     = schema.length
+  private[this] val isOrdered = layout.orderingOrdinals.nonEmpty
+  private[this] val order     = if (isOrdered) new OrderingComparator(layout) else null
+
+  private[this] val functions: Array[ColumnFunction] = schema.fieldNames.map(columns)
+  private[this] val isMetadata: Array[Boolean]       = schema.fieldNames.map(metadata.contains)
+
+  /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
+  private[this] val isPlain = functions.forall(_ == ColumnFunction.Last)
+
+  @transient private[this] lazy val joined   = new JoinedRow
+  @transient private[this] lazy val onTime   = new Merge(schema, functions, isMetadata, isLate = false, null, null)
+  @transient private[this] lazy val late     = new Merge(schema, functions, isMetadata, isLate = true, null, null)
+  @transient private[this] lazy val partials = mutable.ArrayBuffer.empty[Merge]
+
+  override val laws: Laws = {
+    val ofColumns = schema.map(_.dataType).zip(functions.toSeq)
+    new Laws(
+      associative = ofColumns.forall { case (dataType, function) => function.isAssociative(dataType, isOrdered) },
+      idempotent = functions.forall(_.isIdempotent),
+      orderFree = false,
+      combinesBatch = ofColumns.forall { case (dataType, function) => function.isAssociative(dataType, isOrdered) },
+      everyDeleteEndsHistory = true,
+      buffersDeletes = isOrdered
+    )
+  }
+
+  override def merge(older: Version, newer: Version): Version =
+    if (newer.isDelete) { if (!newer.isUnconditional && isLate(older, newer)) older else newer }
+    else if (older.provided != null || newer.provided != null) partial(older, newer)
+    else {
+      val loses = isLate(older, newer)
+      if (!isPlain) merged(if (loses) late else onTime, older, newer) else if (loses) older else newer
+    }
+
+  private def isLate(older: Version, newer: Version): Boolean =
+    isOrdered && order.compare(newer.row, older.row) < 0
+
+  private def merged(merge: Merge, older: Version, newer: Version): Version =
+    try {
+      // The projection would write into the row that it reads.
+      val first = if (merge.isOwn(older.row)) older.row.copy() else older.row
+      val both  = joined(first, newer.row)
+      if (merge.isLate && !merge.changes(both)) older
+      else {
+        val result = new Version().set(merge(both), isDelete = false, isUnconditional = false)
+        if (older.provided != null && newer.provided != null) {
+          result.provided = merge.provided
+          result.inserts = older.inserts && newer.inserts
+        }
+        result
+      }
+    } catch { case failure if NonFatal(failure) => throw failed(merge, older, newer, failure) }
+
+  // --- partial versions
+
+  private def partial(older: Version, newer: Version): Version =
+    merged(mergeOf(isLatePartial(older, newer), older.provided, newer.provided), older, newer)
+
+  private def mergeOf(isLate: Boolean, older: Array[Boolean], newer: Array[Boolean]): Merge = {
+    var i = 0
+    while (i < partials.length && !partials(i).isFor(isLate, older, newer)) i += 1
+    if (i == partials.length) partials += new Merge(schema, functions, isMetadata, isLate, older, newer)
+    partials(i)
+  }
+
+  /** An ordering field that a version does not provide is the other's. */
+  private def isLatePartial(older: Version, newer: Version): Boolean = isOrdered && {
+    val ordinals         = layout.orderingOrdinals
+    def has(v: Version)  = v.provided == null || ordinals.forall(v.provided(_))
+    def hasNo(v: Version) = v.provided != null && !ordinals.exists(v.provided(_))
+    if (hasNo(older) || hasNo(newer)) false
+    else if (has(older) && has(newer)) order.compare(newer.row, older.row) < 0
+    else order.compare(completed(newer, older), completed(older, newer)) < 0
+  }
+
+  private def completed(version: Version, other: Version): InternalRow = {
+    val row = new GenericInternalRow(width)
+    layout.orderingOrdinals.foreach { i =>
+      val from = if (version.provided == null || version.provided(i)) version.row else other.row
+      row.update(i, RowLayout.valueAt(from, i, schema(i).dataType))
+    }
+    row
+  }
+
+  // --- errors
+
+  /** Names the column by merging each on its own. */
+  private def failed(merge: Merge, older: Version, newer: Version, failure: Throwable): Throwable = {
+    val row    = new JoinedRow(older.row, newer.row)
+    val column = merge.values.indices.find(i => try { merge.values(i).eval(row); false } catch { case NonFatal(_) => true })
+    column.fold(failure) { i =>
+      def value(version: Version) =
+        String.valueOf(RowLayout.valueAt(version.row, i, schema(i).dataType)).take(ColumnRule.TextLength)
+      new MergerFailure(
+        Seq("merger" -> s"function '${functions(i)}' of column '${schema(i).name}'",
+          "key" -> layout.key(newer.row).toString.take(200), "older" -> value(older), "newer" -> value(newer),
+          "reason" -> s"it threw $failure"),
+        failure)
+    }
+  }
+}
+
+private object ColumnRule {
+
+  /** Approximate number of characters of a value in a message. */
+  private val TextLength = 200
+
+  /**
+   * The merge of two versions that provide the same columns as all others that it is used for, the newer one
+   * late-arriving or not. Not thread safe.
+   *
+   * @param olderHas which columns the older version provides; null for all
+   * @param newerHas which columns the newer version provides; null for all
+   */
+  private final class Merge(
+      schema: StructType,
+      functions: Array[ColumnFunction],
+      isMetadata: Array[Boolean],
+      val isLate: Boolean,
+      olderHas: Array[Boolean],
+      newerHas: Array[Boolean]
+  ) {
+    private[this] val width = schema.length
+
+    /** What the result provides, where both versions are partial. */
+    val provided: Array[Boolean] =
+      if (olderHas == null || newerHas == null) null
+      else olderHas.indices.map(i => olderHas(i) || newerHas(i)).toArray
+
+    /** The merged columns over the columns of the older version, then those of the newer one. */
+    val values: Seq[Expression] = schema.indices.map { i =>
+      if (newerHas != null && !newerHas(i)) older(i)
+      else if (isMetadata(i) || (olderHas != null && !olderHas(i))) newer(i)
+      else functions(i).merged(older(i), newer(i), isLate)
+    }
+
+    private[this] val project             = UnsafeProjection.create(values)
+    private[this] val difference          = if (isLate) Predicate.create(anyChange) else null
+    private[this] var own: InternalRow    = _
+
+    def isFor(isLate: Boolean, older: Array[Boolean], newer: Array[Boolean]): Boolean =
+      this.isLate == isLate && java.util.Arrays.equals(olderHas, older) && java.util.Arrays.equals(newerHas, newer)
+
+    /** Whether the result differs from the older version; only where the newer one is late-arriving. */
+    def changes(both: InternalRow): Boolean = difference.eval(both)
+
+    /** The merged row, until the next call. */
+    def apply(both: InternalRow): InternalRow = {
+      val row = project(both)
+      if (own ne row) own = row
+      row
+    }
+
+    def isOwn(row: InternalRow): Boolean = row eq own
+
+    private def older(i: Int): Expression = BoundReference(i, schema(i).dataType, nullable = true)
+
+    private def newer(i: Int): Expression = BoundReference(width + i, schema(i).dataType, nullable = true)
+
+    private def anyChange: Expression =
+      schema.indices.filterNot(isMetadata(_)).filter(i => values(i) != older(i)).map(i => change(i, schema(i).dataType))
+        .reduceOption(Or(_, _)).getOrElse(FalseLiteral)
+
+    /** A value that is added counts even if the sum is the same, so that grouping does not matter. Maps have no equality. */
+    private def change(i: Int, dataType: DataType): Expression =
+      if (!functions(i).isIdempotent || !RowOrdering.isOrderable(dataType)) IsNotNull(newer(i))
+      else Not(EqualNullSafe(values(i), older(i)))
+  }
+}

@@ -21,6 +21,8 @@ PAYLOAD_CLASS = "hoodie.datasource.write.payload.class"
 PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field"
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
+RULE_DEFAULT = "merganser.rule.default"
+RULE_TEXT = "merganser.rule"
 NULL_ORDERING = "spark.merganser.write.nullOrdering"
 KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
 KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class"
@@ -229,6 +231,15 @@ class MergeMode:
     EVENT_TIME_ORDERING = "EVENT_TIME_ORDERING"
     COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
     CUSTOM = "CUSTOM"
+
+
+class RuleDefault:
+    """Values of ``RULE_DEFAULT``."""
+
+    LAST = "last"
+    LAST_NON_NULL = "last_non_null"
+    FIRST = "first"
+    FIRST_NON_NULL = "first_non_null"
 
 
 class NullOrdering:

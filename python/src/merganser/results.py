@@ -148,6 +148,7 @@ class TableInfo:
     merge_mode: str
     index: str | None
     schema_json: str
+    rule_json: str | None = None
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> TableInfo:
@@ -163,4 +164,5 @@ class TableInfo:
             merge_mode=wire["mergeMode"],
             index=wire["index"],
             schema_json=wire["schema"],
+            rule_json=wire.get("mergeRule"),
         )

@@ -49,6 +49,8 @@ class Table(TableServices, TableChanges, TableInspection):
         ordering_by: Columns | None = None,
         table_type: TableType | None = None,
         merge_mode: MergeMode | None = None,
+        rule: Mapping[str, str] | None = None,
+        rule_groups: Mapping[str, Mapping[str, Columns]] | None = None,
         index: IndexType | None = None,
         name: str | None = None,
         options: Options | None = None,
@@ -64,6 +66,11 @@ class Table(TableServices, TableChanges, TableInspection):
             ordering_by: Column or columns whose larger value wins, compared in this order.
             table_type: Copy-on-write or merge-on-read.
             merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
+            rule: How each column of two versions becomes one value: names of columns, and functions such as ``sum``,
+                ``max`` or ``first_non_null``; ``"*"`` is all columns that are not named. By default ``last``, the value
+                of the version that wins.
+            rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
+                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``.
             index: How a write finds the file group of a key.
             name: Name of the table.
             options: Further settings by their ``hoodie.*`` names.
@@ -84,6 +91,7 @@ class Table(TableServices, TableChanges, TableInspection):
                 "hoodie.datasource.write.table.type": table_type,
                 "hoodie.write.record.merge.mode": merge_mode,
                 "hoodie.index.type": index,
+                **_rule_options(rule, rule_groups),
             },
             options,
         )
@@ -141,6 +149,14 @@ class Table(TableServices, TableChanges, TableInspection):
     def merge_mode(self) -> str:
         """Merge mode the table stores; a string, as tables of other engines may have modes without an enum value."""
         return self._info.merge_mode
+
+    @property
+    def rule(self) -> dict[str, str]:
+        """Functions by which columns are merged, by column; ``"*"`` is all others. Empty without a rule of its own."""
+        if self._info.rule_json is None:
+            return {}
+        stored = json.loads(self._info.rule_json)
+        return {**stored["columns"], "*": stored["default"]}
 
     @property
     def index(self) -> str | None:
@@ -219,7 +235,7 @@ class Table(TableServices, TableChanges, TableInspection):
         Args:
             since: Commits that completed after this time, as for :meth:`changes`. ``None``: from the first commit on.
             until: Commits that completed up to this time, inclusive. ``None``: the newest commit.
-            reason: Adds the column ``reason``: ``won``, ``tie``, ``filled`` or ``deleted``.
+            reason: Adds the column ``reason``: ``won``, ``tie``, ``filled``, ``merged`` or ``deleted``.
             json: Returns the columns of Hudi's reads instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
 
         Raises:
@@ -423,6 +439,21 @@ class Table(TableServices, TableChanges, TableInspection):
         _require_frame(operation, rows)
         wire = merged_options(_transaction(txn), _wire(options))
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
+
+
+def _rule_options(
+    rule: Mapping[str, str] | None, groups: Mapping[str, Mapping[str, Columns]] | None
+) -> dict[str, Columns]:
+    functions = {
+        "merganser.rule.default" if column == "*" else f"merganser.rule.column.{column}": function
+        for column, function in (rule or {}).items()
+    }
+    parts = {
+        f"merganser.rule.group.{name}.{part}": columns
+        for name, group in (groups or {}).items()
+        for part, columns in group.items()
+    }
+    return {**functions, **parts}
 
 
 def _wire(options: WriteOptions | Options | None) -> dict[str, str]:

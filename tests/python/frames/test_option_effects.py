@@ -35,6 +35,7 @@ STRATEGIES = "CompactionSelectionSuite.scala::"
 MERGERS = "test_custom_mergers.py::"
 INCREMENTAL = "test_incremental.py::"
 RULES = "test_merge_rule.py::"
+COLUMN_RULES = "test_column_rules.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
 HIVE = "test_hive_metastore.py::"
@@ -75,6 +76,8 @@ SEEN = {
     "hoodie.payload.ordering.field": "test_settings.py::test_the_payloads_own_ordering_field_is_the_tables",
     "hoodie.payload.delete.field": HERE + "test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write",
     "hoodie.payload.delete.marker": RULES + "test_a_delete_marker_is_kept_with_the_table_and_matched_exactly",
+    "merganser.rule": COLUMN_RULES + "test_what_show_create_table_shows_declares_the_same_rule",
+    "merganser.rule.default": COLUMN_RULES + "test_python_declares_a_rule_and_shows_it",
     "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
     "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
     "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",

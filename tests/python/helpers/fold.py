@@ -53,6 +53,8 @@ class Rule:
         keeps: Whether a column of the winning row gives way to the other row's.
         fills_late: Whether the winner takes such values from a late-arriving row, when they are not of one batch.
         merge: The row of two, or None for a delete, where it is a user's own.
+        by_column: The row of two rows, the older one first, and whether the newer one is late, where each column is
+            merged on its own; for deletes the ordering decides, and what follows one is a new row.
         marks: Whether a row is a delete by its columns, `_hoodie_is_deleted` apart.
     """
 
@@ -67,6 +69,7 @@ class Rule:
     keeps: Callable[[Any], bool] | None = None
     fills_late: bool = True
     merge: Callable[[Row, Row], Row | None] | None = None
+    by_column: Callable[[Row, Row, bool], Row] | None = None
     marks: Callable[[Row], bool] = field(default=lambda row: False)
 
     @property
@@ -87,6 +90,13 @@ def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch
     """The state after one more version; `in_batch` while only versions of one batch have been merged."""
     if version.erases:
         return None
+    if rule.by_column is not None and state is not None and state.deletes:
+        state = None  # what follows a delete is a new row
+    if rule.by_column is not None and state is not None and not version.deletes:
+        kept = {name: state.row[name] for name in version.missing}
+        newer = {**version.row, **kept}
+        late = not rule.newer_wins(newer, state.row, by_event=by_event)
+        return Version(version.key, {**rule.by_column(state.row, newer, late), **kept})
     if version.missing:
         if state is None or state.deletes:
             return state  # nothing is there to be changed

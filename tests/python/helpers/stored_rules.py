@@ -169,6 +169,70 @@ def coalesced(older: Row, newer: Row) -> Row:
     return {name: other[name] if value is None else value for name, value in winner.items()}
 
 
+def some_values(rng: random.Random) -> dict[str, Any]:
+    def often(value: Any) -> Any:
+        return None if rng.random() < 0.2 else value
+
+    return {
+        **some_ts(rng),
+        "n": often(rng.randint(1, 9)),
+        "low": often(rng.randint(0, 9)),
+        "high": often(rng.choice("abcd")),
+        "origin": often(rng.choice("abcd")),
+        "seen": often(rng.random() < 0.3),
+    }
+
+
+def by_functions(older: Row, newer: Row, late: bool) -> Row:
+    """Each column by its function; those without one are the winner's."""
+
+    def merged(name: str, of: Callable[[list[Any]], Any]) -> Any:
+        known = [row[name] for row in (older, newer) if row[name] is not None]
+        return of(known) if known else None
+
+    return {
+        **(older if late else newer),
+        "n": merged("n", sum),
+        "low": merged("low", min),
+        "high": merged("high", max),
+        "origin": older["origin"],
+        "seen": merged("seen", any),
+    }
+
+
+def some_of_two_streams(rng: random.Random) -> dict[str, Any]:
+    row = {**some_values(rng), "lo_at": rng.randint(0, 4), "hi_at": rng.randint(0, 4)}
+    return {**row, "lo_at": None, "low": None, "n": None} if rng.random() < 0.3 else row
+
+
+def by_groups(older: Row, newer: Row, late: bool) -> Row:
+    """`low` and `n` go by `lo_at`, `high` by `hi_at`; the others by the table's ordering field."""
+
+    def winner(clock: str) -> Row:
+        return older if lowest_null(newer[clock]) < lowest_null(older[clock]) else newer
+
+    lows, highs = winner("lo_at"), winner("hi_at")
+    known = [row["n"] for row in (older, newer) if row["n"] is not None]
+    return {
+        **(older if late else newer),
+        "lo_at": lows["lo_at"],
+        "low": lows["low"],
+        "n": sum(known) if known else None,
+        "hi_at": highs["hi_at"],
+        "high": highs["high"],
+    }
+
+
+GROUPS = {
+    "column.n": "sum",
+    "group.lows.columns": "low,n",
+    "group.lows.ordering": "lo_at",
+    "group.highs.columns": "high",
+    "group.highs.ordering": "hi_at",
+}
+
+FUNCTIONS = {"n": "sum", "low": "min", "high": "max", "origin": "first", "seen": "bool_or"}
+
 RULES: list[Rule] = [
     simple("commit time", {MODE: "COMMIT_TIME_ORDERING"}, by_event=False),
     simple("event time", {}),
@@ -187,6 +251,22 @@ RULES: list[Rule] = [
     postgres("PostgresDebezium", payload("debezium.PostgresDebeziumAvroPayload"), batch="columns"),
     *of_version(8),
     *of_version(6),
+    Rule(
+        "functions of columns",
+        {ORDERING: "ts", **{f"merganser.rule.column.{name}": text for name, text in FUNCTIONS.items()}},
+        "ts bigint, n bigint, low int, high string, origin string, seen boolean",
+        some_values,
+        by_ts,
+        by_column=by_functions,
+    ),
+    Rule(
+        "groups of columns",
+        {ORDERING: "ts", **{f"merganser.rule.{name}": text for name, text in GROUPS.items()}},
+        "ts bigint, n bigint, low int, lo_at int, high string, hi_at int, origin string, seen boolean",
+        some_of_two_streams,
+        by_ts,
+        by_column=by_groups,
+    ),
     simple(
         "a user's merger",
         {

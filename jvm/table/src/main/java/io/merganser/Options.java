@@ -21,6 +21,8 @@ public final class Options {
   public static final String PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field";
   public static final String DELETE_FIELD = "hoodie.payload.delete.field";
   public static final String DELETE_MARKER = "hoodie.payload.delete.marker";
+  public static final String RULE_DEFAULT = "merganser.rule.default";
+  public static final String RULE_TEXT = "merganser.rule";
   public static final String NULL_ORDERING = "spark.merganser.write.nullOrdering";
   public static final String KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type";
   public static final String KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class";
@@ -235,6 +237,16 @@ public final class Options {
     public static final String CUSTOM = "CUSTOM";
 
     private MergeMode() {}
+  }
+
+  /** Values of {@link #RULE_DEFAULT}. */
+  public static final class RuleDefault {
+    public static final String LAST = "last";
+    public static final String LAST_NON_NULL = "last_non_null";
+    public static final String FIRST = "first";
+    public static final String FIRST_NON_NULL = "first_non_null";
+
+    private RuleDefault() {}
   }
 
   /** Values of {@link #NULL_ORDERING}. */

@@ -68,10 +68,11 @@ object BuiltInRules {
   private def declared(v: ColumnFunction, w: ColumnFunction, byEventTime: Boolean)(columns: Column*) = {
     val order  = if (byEventTime) "event" else "commit"
     val oracle = Rule(s"$v and $w by $order time", byEventTime, byEventTime, combinesBatch = false, columns = columns)
-    BuiltInRule(oracle, layout => {
-      val ordered = if (byEventTime) layout else layout.copy(ordering = Array.empty)
-      new ColumnRule(ordered, Map("v" -> v, "w" -> w).getOrElse(_, ColumnFunction.Last), Nil)
-    })
+    BuiltInRule(oracle,
+      layout => {
+        val ordered = if (byEventTime) layout else layout.copy(ordering = Array.empty)
+        new ColumnRule(ordered, Map("v" -> v, "w" -> w).getOrElse(_, ColumnFunction.Last), Nil, Nil)
+      })
   }
 
   private def both(merged: (String, String) => String): Column = {

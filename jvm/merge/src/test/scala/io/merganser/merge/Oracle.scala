@@ -68,13 +68,13 @@ object Oracle {
     if (change.isDelete && !change.ordered) Nothing
     else
       state match {
-        case Nothing if isNothing(change)         => Nothing
-        case Nothing                              => newest(change)
-        case gone: Tombstone if isNothing(change) => gone
+        case Nothing if isNothing(change)          => Nothing
+        case Nothing                               => newest(change)
+        case gone: Tombstone if isNothing(change)  => gone
         case _: Tombstone if rule.columns.nonEmpty => newest(change)
-        case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
-        case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row if rule.columns.nonEmpty    => byColumn(rule, row, change)
+        case gone: Tombstone                       => if (loses(rule, change, gone.ts)) gone else newest(change)
+        case row: Row if change.isDelete           => if (loses(rule, change, row.change.ts)) row else newest(change)
+        case row: Row if rule.columns.nonEmpty     => byColumn(rule, row, change)
         case row: Row =>
           mergeRow(rule, row, if (change.isPartial) overlay(row.change, change) else change,
             change.isPartial && rule.nullsAreValues)

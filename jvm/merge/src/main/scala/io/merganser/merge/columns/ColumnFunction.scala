@@ -129,7 +129,7 @@ object ColumnFunction {
   sealed abstract class Extreme(name: String) extends ColumnFunction(name) {
     override def refusal(dataType: DataType): Option[String] = dataType match {
       case _: StructType | _: ArrayType | _: MapType => ordered
-      case other => if (RowOrdering.isOrderable(other)) None else ordered
+      case other                                     => if (RowOrdering.isOrderable(other)) None else ordered
     }
 
     private def ordered = Some("numbers, strings, binary, boolean, dates, timestamps")

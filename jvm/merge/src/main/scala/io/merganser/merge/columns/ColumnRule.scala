@@ -2,7 +2,7 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
-import io.merganser.merge.columns.ColumnRule.Merge
+import io.merganser.merge.columns.ColumnRule.{Clock, Merge}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.FalseLiteral
@@ -13,7 +13,7 @@ import scala.util.control.NonFatal
 
 /**
  * Merges each column by its function. The result of a column depends on the order of commits and on which of the two
- * versions is late-arriving, and on nothing else.
+ * versions is late-arriving, by the ordering fields of its group or, without one, of the table, and on nothing else.
  *
  * A delete removes the row unless it is late-arriving, and ends its history: whatever is committed next is a new row, even
  * if it is late-arriving. Otherwise the versions of a batch could not be combined: some of them might be lost to a delete
@@ -26,48 +26,77 @@ import scala.util.control.NonFatal
  *
  * The work on a row is one generated projection over both of them, made when it is first needed.
  *
- * @param columns  the function of each column of the layout that is not the newer version's whatever happens
+ * @param columns  the function of each column of the layout
+ * @param groups   those of which the layout has columns; it has all their ordering fields
  * @param metadata names of columns that state when and where a row was written: a merged row has the newer version's
  */
-final class ColumnRule(layout: RowLayout, columns: String => ColumnFunction, metadata: Seq[String]) extends MergeRule {
-  private[this] val schema    = layout.schema
-  private[this] val width     = schema.length
-  private[this] val isOrdered = layout.orderingOrdinals.nonEmpty
-  private[this] val order     = if (isOrdered) new OrderingComparator(layout) else null
+final class ColumnRule(
+    layout: RowLayout,
+    columns: String => ColumnFunction,
+    groups: Seq[ColumnGroup],
+    metadata: Seq[String]
+) extends MergeRule {
+  private[this] val schema = layout.schema
+
+  /** The table's ordering fields, then those of each group. */
+  private[this] val clocks: Array[Clock] =
+    (layout +: groups.map(group =>
+      layout.copy(ordering = group.ordering.flatMap(OrderingField.find(schema, _)).toArray)))
+      .map(new Clock(_)).toArray
+
+  /** The clock of each column. */
+  private[this] val clockOf: Array[Int] =
+    schema.fieldNames.map(name => groups.indexWhere(_.members.contains(name)) + 1)
+
+  private[this] val isOrdered = clocks(0).isOrdered
 
   private[this] val functions: Array[ColumnFunction] = schema.fieldNames.map(columns)
   private[this] val isMetadata: Array[Boolean]       = schema.fieldNames.map(metadata.contains)
 
   /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
-  private[this] val isPlain = functions.forall(_ == ColumnFunction.Last)
+  private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
 
   @transient private[this] lazy val joined   = new JoinedRow
-  @transient private[this] lazy val onTime   = new Merge(schema, functions, isMetadata, isLate = false, null, null)
-  @transient private[this] lazy val late     = new Merge(schema, functions, isMetadata, isLate = true, null, null)
+  @transient private[this] lazy val full     = new Array[Merge](1 << clocks.length) // by the late clocks
   @transient private[this] lazy val partials = mutable.ArrayBuffer.empty[Merge]
 
   override val laws: Laws = {
-    val ofColumns = schema.map(_.dataType).zip(functions.toSeq)
+    val isAssociative = schema.indices.forall(i =>
+      functions(i).isAssociative(schema(i).dataType, clocks(clockOf(i)).isOrdered))
     new Laws(
-      associative = ofColumns.forall { case (dataType, function) => function.isAssociative(dataType, isOrdered) },
+      associative = isAssociative,
       idempotent = functions.forall(_.isIdempotent),
       orderFree = false,
-      combinesBatch = ofColumns.forall { case (dataType, function) => function.isAssociative(dataType, isOrdered) },
+      combinesBatch = isAssociative,
       everyDeleteEndsHistory = true,
       buffersDeletes = isOrdered
     )
   }
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.isDelete) { if (!newer.isUnconditional && isLate(older, newer)) older else newer }
+    if (newer.isDelete) { if (!newer.isUnconditional && clocks(0).isLate(older.row, newer.row)) older else newer }
     else if (older.provided != null || newer.provided != null) partial(older, newer)
+    else if (isPlain) { if (clocks(0).isLate(older.row, newer.row)) older else newer }
     else {
-      val loses = isLate(older, newer)
-      if (!isPlain) merged(if (loses) late else onTime, older, newer) else if (loses) older else newer
+      val late = lateClocks(older, newer)
+      if (full(late) == null) full(late) = newMerge(late, null, null)
+      merged(full(late), older, newer)
     }
 
-  private def isLate(older: Version, newer: Version): Boolean =
-    isOrdered && order.compare(newer.row, older.row) < 0
+  /** A bit for each clock by which the newer version is late-arriving. */
+  private def lateClocks(older: Version, newer: Version): Int = {
+    var late = 0
+    var i    = 0
+    while (i < clocks.length) {
+      if (clocks(i).isLate(older, newer)) late |= 1 << i
+      i += 1
+    }
+    late
+  }
+
+  private def newMerge(late: Int, older: Array[Boolean], newer: Array[Boolean]): Merge =
+    new Merge(schema, functions, isMetadata, late, isLate = late == (1 << clocks.length) - 1,
+      clockOf.map(clock => (late & (1 << clock)) != 0), older, newer)
 
   private def merged(merge: Merge, older: Version, newer: Version): Version =
     try {
@@ -88,40 +117,23 @@ final class ColumnRule(layout: RowLayout, columns: String => ColumnFunction, met
   // --- partial versions
 
   private def partial(older: Version, newer: Version): Version =
-    merged(mergeOf(isLatePartial(older, newer), older.provided, newer.provided), older, newer)
+    merged(mergeOf(lateClocks(older, newer), older.provided, newer.provided), older, newer)
 
-  private def mergeOf(isLate: Boolean, older: Array[Boolean], newer: Array[Boolean]): Merge = {
+  private def mergeOf(late: Int, older: Array[Boolean], newer: Array[Boolean]): Merge = {
     var i = 0
-    while (i < partials.length && !partials(i).isFor(isLate, older, newer)) i += 1
-    if (i == partials.length) partials += new Merge(schema, functions, isMetadata, isLate, older, newer)
+    while (i < partials.length && !partials(i).isFor(late, older, newer)) i += 1
+    if (i == partials.length) partials += newMerge(late, older, newer)
     partials(i)
-  }
-
-  /** An ordering field that a version does not provide is the other's. */
-  private def isLatePartial(older: Version, newer: Version): Boolean = isOrdered && {
-    val ordinals         = layout.orderingOrdinals
-    def has(v: Version)  = v.provided == null || ordinals.forall(v.provided(_))
-    def hasNo(v: Version) = v.provided != null && !ordinals.exists(v.provided(_))
-    if (hasNo(older) || hasNo(newer)) false
-    else if (has(older) && has(newer)) order.compare(newer.row, older.row) < 0
-    else order.compare(completed(newer, older), completed(older, newer)) < 0
-  }
-
-  private def completed(version: Version, other: Version): InternalRow = {
-    val row = new GenericInternalRow(width)
-    layout.orderingOrdinals.foreach { i =>
-      val from = if (version.provided == null || version.provided(i)) version.row else other.row
-      row.update(i, RowLayout.valueAt(from, i, schema(i).dataType))
-    }
-    row
   }
 
   // --- errors
 
   /** Names the column by merging each on its own. */
   private def failed(merge: Merge, older: Version, newer: Version, failure: Throwable): Throwable = {
-    val row    = new JoinedRow(older.row, newer.row)
-    val column = merge.values.indices.find(i => try { merge.values(i).eval(row); false } catch { case NonFatal(_) => true })
+    val row = new JoinedRow(older.row, newer.row)
+    val column = merge.values.indices.find(i =>
+      try { merge.values(i).eval(row); false }
+      catch { case NonFatal(_) => true })
     column.fold(failure) { i =>
       def value(version: Version) =
         String.valueOf(RowLayout.valueAt(version.row, i, schema(i).dataType)).take(ColumnRule.TextLength)
@@ -139,18 +151,54 @@ private object ColumnRule {
   /** Approximate number of characters of a value in a message. */
   private val TextLength = 200
 
+  /** Finds late-arriving versions by the ordering fields of a layout; none is without them. */
+  private final class Clock(layout: RowLayout) extends Serializable {
+    private[this] val ordinals = layout.orderingOrdinals
+    private[this] val order    = if (ordinals.isEmpty) null else new OrderingComparator(layout)
+
+    def isOrdered: Boolean = order != null
+
+    def isLate(older: InternalRow, newer: InternalRow): Boolean = order != null && order.compare(newer, older) < 0
+
+    /** An ordering field that one of them does not provide is the other's. */
+    def isLate(older: Version, newer: Version): Boolean =
+      if (older.provided == null && newer.provided == null) isLate(older.row, newer.row)
+      else order != null && isLatePartial(older, newer)
+
+    private def isLatePartial(older: Version, newer: Version): Boolean =
+      if (ordinals.forall(has(older, _)) && ordinals.forall(has(newer, _))) isLate(older.row, newer.row)
+      else if (!ordinals.exists(i => has(older, i) && has(newer, i))) false
+      else isLate(completed(older, newer), completed(newer, older))
+
+    private def has(version: Version, i: Int): Boolean = version.provided == null || version.provided(i)
+
+    private def completed(version: Version, other: Version): InternalRow = {
+      val row = new GenericInternalRow(layout.schema.length)
+      ordinals.foreach { i =>
+        val from = if (has(version, i)) version.row else other.row
+        row.update(i, RowLayout.valueAt(from, i, layout.schema(i).dataType))
+      }
+      row
+    }
+  }
+
   /**
-   * The merge of two versions that provide the same columns as all others that it is used for, the newer one
-   * late-arriving or not. Not thread safe.
+   * The merge of two versions that provide the same columns as all others that it is used for, by the same
+   * clocks late-arriving. Not thread safe.
    *
-   * @param olderHas which columns the older version provides; null for all
-   * @param newerHas which columns the newer version provides; null for all
+   * @param lateClocks a bit for each clock by which the newer version is late-arriving, the lowest for the table's
+   * @param isLate     whether it is by all of them: then the older version may stay as it is
+   * @param lateColumns whether the newer version is late-arriving by the clock of each column
+   * @param olderHas   which columns the older version provides; null for all
+   * @param newerHas   which columns the newer version provides; null for all
    */
   private final class Merge(
       schema: StructType,
       functions: Array[ColumnFunction],
       isMetadata: Array[Boolean],
+      lateClocks: Int,
       val isLate: Boolean,
+      lateColumns: Array[Boolean],
       olderHas: Array[Boolean],
       newerHas: Array[Boolean]
   ) {
@@ -165,15 +213,15 @@ private object ColumnRule {
     val values: Seq[Expression] = schema.indices.map { i =>
       if (newerHas != null && !newerHas(i)) older(i)
       else if (isMetadata(i) || (olderHas != null && !olderHas(i))) newer(i)
-      else functions(i).merged(older(i), newer(i), isLate)
+      else functions(i).merged(older(i), newer(i), lateColumns(i))
     }
 
-    private[this] val project             = UnsafeProjection.create(values)
-    private[this] val difference          = if (isLate) Predicate.create(anyChange) else null
-    private[this] var own: InternalRow    = _
+    private[this] val project          = UnsafeProjection.create(values)
+    private[this] val difference       = if (isLate) Predicate.create(anyChange) else null
+    private[this] var own: InternalRow = _
 
-    def isFor(isLate: Boolean, older: Array[Boolean], newer: Array[Boolean]): Boolean =
-      this.isLate == isLate && java.util.Arrays.equals(olderHas, older) && java.util.Arrays.equals(newerHas, newer)
+    def isFor(late: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
+      lateClocks == late && java.util.Arrays.equals(olderHas, older) && java.util.Arrays.equals(newerHas, newer)
 
     /** Whether the result differs from the older version; only where the newer one is late-arriving. */
     def changes(both: InternalRow): Boolean = difference.eval(both)

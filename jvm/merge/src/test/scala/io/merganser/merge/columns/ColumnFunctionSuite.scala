@@ -30,9 +30,11 @@ class ColumnFunctionSuite extends AnyFunSuite {
     }
 
   check("last", LongType)(
-    Seq(5 -> 1L, 6 -> 2L) -> 2L, Seq(5 -> 1L, 4 -> 2L) -> 1L, Seq(5 -> 1L, 5 -> 2L) -> 2L, Seq(5 -> 1L, 6 -> null) -> null)
+    Seq(5 -> 1L, 6 -> 2L) -> 2L, Seq(5 -> 1L, 4 -> 2L) -> 1L, Seq(5 -> 1L, 5 -> 2L) -> 2L,
+    Seq(5 -> 1L, 6 -> null) -> null)
   check("last_non_null", LongType)(
-    Seq(5 -> 1L, 6 -> null) -> 1L, Seq(5 -> null, 4 -> 2L) -> 2L, Seq(5 -> 1L, 4 -> 2L) -> 1L, Seq(5 -> 1L, 5 -> 2L) -> 2L)
+    Seq(5 -> 1L, 6 -> null) -> 1L, Seq(5 -> null, 4 -> 2L) -> 2L, Seq(5 -> 1L, 4 -> 2L) -> 1L,
+    Seq(5 -> 1L, 5 -> 2L) -> 2L)
   check("first", LongType)(
     Seq(5 -> 1L, 6 -> 2L) -> 1L, Seq(5 -> 1L, 4 -> 2L) -> 1L, Seq(5 -> null, 6 -> 2L) -> null)
   check("first_non_null", LongType)(Seq(5 -> null, 6 -> 2L, 4 -> 3L) -> 2L, Seq(5 -> 1L, 4 -> 2L) -> 1L)
@@ -50,19 +52,23 @@ class ColumnFunctionSuite extends AnyFunSuite {
   check("max", StringType)(Seq(5 -> "b", 4 -> "c", 6 -> "a") -> "c")
   check("max", DoubleType)(Seq(5 -> 1.0, 4 -> Double.NaN) -> Double.NaN)
   check("bool_and", BooleanType)(
-    Seq(5 -> true, 4 -> null) -> true, Seq(5 -> null, 4 -> false) -> false, Seq(5 -> true, 6 -> false, 7 -> true) -> false,
+    Seq(5 -> true, 4 -> null) -> true, Seq(5 -> null, 4 -> false) -> false,
+    Seq(5 -> true, 6 -> false, 7 -> true) -> false,
     Seq(5 -> null, 6 -> null) -> null)
   check("bool_or", BooleanType)(
-    Seq(5 -> false, 4 -> null) -> false, Seq(5 -> null, 4 -> true) -> true, Seq(5 -> false, 6 -> true, 7 -> false) -> true)
+    Seq(5 -> false, 4 -> null) -> false, Seq(5 -> null, 4 -> true) -> true,
+    Seq(5 -> false, 6 -> true, 7 -> false) -> true)
   check("collect", ArrayType(LongType))(
     Seq(5 -> Seq(1L), 4 -> Seq(2L, 1L), 6 -> null) -> Seq(1L, 2L, 1L), Seq(5 -> null, 4 -> Seq(2L)) -> Seq(2L))
   check("union", ArrayType(LongType))(Seq(5 -> Seq(1L), 4 -> Seq(2L, 1L), 6 -> Seq(2L)) -> Seq(1L, 2L))
   check("concat", StringType)(Seq(5 -> "a", 4 -> "b", 6 -> null) -> "ab")
   check("concat(', ')", StringType)(Seq(5 -> "a", 4 -> "b", 6 -> "c") -> "a, b, c", Seq(5 -> null, 4 -> "b") -> "b")
 
-  for ((function, dataType, most, one) <- Seq[(String, DataType, Any, Any)](
-      ("sum", IntegerType, Int.MaxValue, 1), ("sum", LongType, Long.MaxValue, 1L), ("product", LongType, Long.MaxValue, 2L),
-      ("sum", DecimalType(3, 0), decimal("999", 3, 0), decimal("1", 3, 0))))
+  for (
+    (function, dataType, most, one) <- Seq[(String, DataType, Any, Any)](
+      ("sum", IntegerType, Int.MaxValue, 1), ("sum", LongType, Long.MaxValue, 1L),
+      ("product", LongType, Long.MaxValue, 2L), ("sum", DecimalType(3, 0), decimal("999", 3, 0), decimal("1", 3, 0)))
+  )
     test(s"$function of ${dataType.sql} that does not fit is an error that names column, key and file group") {
       val error = intercept[MerganserException](folded(function, dataType, most, 4 -> one))
       assert(error.condition == "MERGER_FAILED")
@@ -96,7 +102,8 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(table.fold.merge(stored, table.version(4, 0L)) ne stored)
   }
 
-  for ((function, dataType, value) <- Seq[(String, DataType, Random => Any)](
+  for (
+    (function, dataType, value) <- Seq[(String, DataType, Random => Any)](
       ("sum", LongType, _.nextInt(9).toLong), ("sum", DecimalType(12, 2), r => Decimal(r.nextInt(900).toLong, 12, 2)),
       ("product", LongType, _.nextInt(3).toLong), ("min", LongType, _.nextInt(9).toLong),
       ("max", DoubleType, r => if (r.nextInt(5) == 0) Double.NaN else r.nextInt(4) * -0.0),
@@ -104,16 +111,17 @@ class ColumnFunctionSuite extends AnyFunSuite {
       ("first", LongType, _.nextInt(9).toLong), ("last", LongType, _.nextInt(9).toLong),
       ("first_non_null", LongType, _.nextInt(9).toLong), ("concat", StringType, _.nextInt(9).toString),
       ("collect", ArrayType(LongType), r => Seq.fill(r.nextInt(3))(r.nextInt(9).toLong)),
-      ("union", ArrayType(LongType), r => Seq.fill(r.nextInt(3))(r.nextInt(3).toLong).distinct)))
+      ("union", ArrayType(LongType), r => Seq.fill(r.nextInt(3))(r.nextInt(3).toLong).distinct))
+  )
     test(s"$function of ${dataType.sql}: grouping does not matter, as it claims") {
       val table = new OneColumn(function, dataType)
       assert(table.rule.laws.associative)
       val random = new Random(Histories.seed)
       for (_ <- 0 until 300) {
-        def next() = table.version(random.nextInt(4), if (random.nextInt(4) == 0) null else value(random))
+        def next()    = table.version(random.nextInt(4), if (random.nextInt(4) == 0) null else value(random))
         val (a, b, c) = (next(), next(), next())
         def merged(older: Version, newer: Version) = table.fold.merge(older, newer).copy()
-        val (left, right) = (merged(merged(a, b), c), merged(a, merged(b, c)))
+        val (left, right)                          = (merged(merged(a, b), c), merged(a, merged(b, c)))
         assert(table.shown(left) == table.shown(right), s"of ${Seq(a, b, c).map(table.shown).mkString(", ")}")
       }
     }
@@ -121,6 +129,41 @@ class ColumnFunctionSuite extends AnyFunSuite {
   test("functions whose result depends on grouping do not claim otherwise") {
     for ((function, dataType) <- Seq("sum" -> DoubleType, "product" -> DecimalType(6, 2), "last_non_null" -> LongType))
       assert(!new OneColumn(function, dataType).rule.laws.associative, function)
+  }
+
+  test("a group's columns go by its own ordering fields, and grouping does not matter") {
+    val schema =
+      new StructType().add("k", StringType).add("ts", IntegerType).add("a", StringType).add("at", IntegerType)
+        .add("b", StringType).add("bt", IntegerType).add("n", IntegerType)
+    val layout = RowLayout(schema, "k", Seq("ts"), None)
+    val groups = Seq(ColumnGroup("a", Seq("a"), Seq("at")), ColumnGroup("b", Seq("b", "n"), Seq("bt")))
+    val fold =
+      new KeyFold(new ColumnRule(layout, Map("n" -> ColumnFunction.Sum).getOrElse(_, ColumnFunction.Last), groups, Nil))
+    val project = UnsafeProjection.create(schema)
+    def row(values: Any*): Version = {
+      val own = values.map { case text: String => UTF8String.fromString(text); case other => other }
+      val row = new GenericInternalRow((UTF8String.fromString("k") +: own).toArray[Any])
+      new Version().set(project(row).copy(), isDelete = false, isUnconditional = false)
+    }
+    def partial(of: Version, columns: Int*): Version = {
+      of.provided = (0 to 6).map(i => i == 0 || columns.contains(i)).toArray; of
+    }
+    def shown(version: Version): String = version.row.toSeq(schema).drop(1).mkString(",")
+    val stored                          = row(5, "a5", 5, "b5", 5, 1)
+    assert(shown(fold.merge(stored, row(6, "a4", 4, "b6", 6, 1))) == "6,a5,5,b6,6,2")
+    assert(shown(fold.merge(stored, row(4, "a6", 6, "b4", 4, 1))) == "5,a6,6,b5,5,2")
+    assert(shown(fold.merge(stored, row(6, "a6", null, "b5+", 5, null))) == "6,a5,5,b5+,5,1")
+    assert(fold.merge(stored, row(4, "x", 4, "x", 4, null)) eq stored)
+    assert(shown(fold.merge(stored, partial(row(9, "a6", 6, null, null, null), 2, 3))) == "5,a6,6,b5,5,1")
+    assert(shown(fold.merge(stored, partial(row(9, "a9", null, "b4", 4, null), 2, 4, 5))) == "5,a9,5,b5,5,1")
+    val random = new Random(Histories.seed)
+    def next() = { def n = random.nextInt(3); row(n, s"a$n", if (n == 0) null else n, s"b$n", n, n) }
+    for (_ <- 0 until 300) {
+      val (x, y, z)                              = (next(), next(), next())
+      def merged(older: Version, newer: Version) = fold.merge(older, newer).copy()
+      assert(shown(merged(merged(x, y), z)) == shown(merged(x, merged(y, z))),
+        s"of ${Seq(x, y, z).map(shown).mkString("; ")}")
+    }
   }
 
   test("a rule's text is the same for equal rules, and gives the rule back") {
@@ -132,6 +175,9 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(one == rule("tags" -> "concat(';''')", "qty" -> "sum") && one.strategyId == rule("tags" -> "concat(';''')",
       "qty" -> "sum").strategyId)
     assert(one.strategyId != rule("qty" -> "max").strategyId)
+    val grouped = DeclaredRule.of(Map.empty, ColumnFunction.Last, Seq(ColumnGroup("g", Seq("b", "a"), Seq("y", "x"))))
+    assert(grouped.text.endsWith("""{},"groups":{"g":{"ordering":["y","x"],"columns":["a","b"]}}}"""))
+    assert(DeclaredRule.parse(grouped.text) == Right(grouped))
   }
 
   test("a text of a later version or with unknown parts is not read as if they were not there") {
@@ -153,7 +199,8 @@ object ColumnFunctionSuite {
     private val layout  = RowLayout(schema, "k", Seq("ts"), None)
     private val project = UnsafeProjection.create(schema)
 
-    val rule = new ColumnRule(layout, Map("x" -> ColumnFunction.parse(function).get).getOrElse(_, ColumnFunction.Last), Nil)
+    val rule =
+      new ColumnRule(layout, Map("x" -> ColumnFunction.parse(function).get).getOrElse(_, ColumnFunction.Last), Nil, Nil)
     val fold = new KeyFold(rule, "p/group")
 
     def version(ts: Int, value: Any): Version = {

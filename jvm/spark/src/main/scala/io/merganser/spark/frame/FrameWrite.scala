@@ -237,7 +237,7 @@ object FrameWrite {
         "key" -> Options.MissingColumnsOption.key)
     // Logs with full rows: the rule would be applied both when they are written and when they are read.
     val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
-      settings.rule.isInstanceOf[StoredRule.UserMerger]
+      (settings.rule.isInstanceOf[StoredRule.UserMerger] || settings.rule.addsValues)
     if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

@@ -63,6 +63,7 @@ object PythonBridge {
     names(node, "partitionFields", config.partitionFields)
     names(node, "orderingFields", config.orderingFields)
     node.put("mergeMode", MergeMode.of(config).name)
+    node.put("mergeRule", config.rule.map(_.text).orNull)
     node.put("index", IndexResolver.nameOf(table).orNull)
     node.put("schema", table.schema.json)
     node.toString

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{DeleteCheck, OrderingField}
+import io.merganser.merge.{DeleteCheck, MerganserException, OrderingField}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
@@ -10,7 +10,7 @@ import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
@@ -94,7 +94,36 @@ private[sql] final case class CommandTarget(
     after.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Logs hold full rows only before table version 8, and later where the user disabled partial rows. */
-  val takesPartialRows: Boolean = !isLogged || (opened.logsPartialRows && settings.statement.logsPartialRows)
+  val takesPartialRows: Boolean =
+    !isLogged || (opened.logsPartialRows && (settings.statement.logsPartialRows || rule.addsValues))
+
+  /**
+   * Refuses assignments whose result would not be what the statement says, since the table's rule merges the assigned
+   * value with the stored one.
+   *
+   * @param values assigned values by column
+   * @throws MerganserException RULE_ASSIGNMENT_UNSUPPORTED
+   */
+  def requireAssignable(values: Map[String, Expression]): Unit = rule match {
+    case declared: StoredRule.Declared =>
+      val own = AttributeSet(data)
+      def refuse(column: String, reason: String, remedy: String) =
+        throw MerganserException("RULE_ASSIGNMENT_UNSUPPORTED", "statement" -> statement, "column" -> column,
+          "table" -> opened.config.name, "function" -> declared.of(column), "reason" -> reason, "remedy" -> remedy)
+      for ((column, value) <- values.toSeq.sortBy(_._1); function = declared.of(column)) {
+        if (statement == "UPDATE" && !function.replaces)
+          refuse(column, "the assigned value would be merged with the stored one, not replace it",
+            "Write what is to be merged, with MERGE INTO or an upsert; to replace the row, delete it and insert it again")
+        if (!function.isIdempotent && value.references.exists(own.contains))
+          refuse(column, "the assigned value has stored values in it, which would count twice",
+            "Assign what is to be merged with the stored value")
+      }
+      if (!takesPartialRows && rule.addsValues)
+        values.keys.toSeq.sorted.headOption.foreach(refuse(_,
+            "the table has versions of its columns, so that its logs have whole rows, with stored values in them",
+            "Upsert the rows with all columns"))
+    case _ =>
+  }
 
   def column(name: String): Option[AttributeReference] =
     data.find(a => session.sessionState.conf.resolver(a.name, name))

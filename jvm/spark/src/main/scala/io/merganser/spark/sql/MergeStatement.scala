@@ -102,7 +102,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
     val rows = clauses.zip(values).map {
       case (Clause(_, update: UpdateAction, _), assigned) =>
-        change.update(assigned, Alignment.assigned(update.assignments, target))
+        val names = Alignment.assigned(update.assignments, target)
+        target.requireAssignable(assigned.filter { case (name, _) => names(name) })
+        change.update(assigned, names)
       case (Clause(_, _: InsertAction, _), assigned) => change.insert(assigned)
       // The source has no ordering values for a row that it lacks.
       case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)

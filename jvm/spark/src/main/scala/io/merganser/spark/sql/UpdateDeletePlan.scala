@@ -19,7 +19,8 @@ private[sql] final case class UpdateDeletePlan(session: SparkSession) {
     val computed = new Computed(target.rows.outputSet)
     val values   = Alignment.ofUpdate(statement, target).map { case (name, value) => name -> computed.instead(value) }
     val assigned = Alignment.assigned(statement.assignments, target)
-    val row      = change.update(values, assigned)
+    target.requireAssignable(values.filter { case (name, _) => assigned(name) })
+    val row = change.update(values, assigned)
     changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change,
       computed.over(rows(target, statement.condition)))
   }

@@ -52,6 +52,7 @@ private[write] object NonBlocking {
         val name = rule match {
           case _: StoredRule.ByMode    => "its partial update mode"
           case p: StoredRule.ByPayload => s"its payload class ${p.payload.getClass.getSimpleName.stripSuffix("$")}"
+          case _: StoredRule.Declared  => "its rule of columns"
           case _                       => "its record merger"
         }
         refuse(s"$name may give another row if versions are merged in another order",

@@ -13,6 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *  - `deleted`: the row is gone.
  *  - `filled`: under a rule that completes rows column by column, only columns without a value got one, and no ordering
  *    value grew.
+ *  - `merged`: under a rule of functions of columns, a tied or late-arriving version changed columns in another way.
  *  - `tie`: the ordering values are equal, and the newer version won for that.
  *  - `won`: a version won by its ordering value, or because the rule compares none; and every insert.
  */
@@ -23,7 +24,8 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
   private[this] val comparator =
     if (fields.isEmpty) null
     else new OrderingComparator(RowLayout(columns, keyOrdinal = -1, fields.toArray, DeleteCheck(columns, Nil)))
-  private[this] val types = columns.fields.map(_.dataType)
+  private[this] val isByColumn = rule.isInstanceOf[StoredRule.Declared]
+  private[this] val types      = columns.fields.map(_.dataType)
 
   /**
    * @param before the row before, or null
@@ -36,7 +38,7 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
       val isOrdered = comparator != null
       if (isOrdered && comparator.compare(before, after) != 0) Won
       else if (rule.fillsColumns && onlyFills(before, after)) Filled
-      else if (isOrdered) Tie
+      else if (isOrdered) { if (isByColumn) Merged else Tie }
       else Won
     }
 
@@ -61,6 +63,7 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
 object ChangeReason {
   val Deleted: UTF8String = UTF8String.fromString("deleted")
   val Filled: UTF8String  = UTF8String.fromString("filled")
+  val Merged: UTF8String  = UTF8String.fromString("merged")
   val Tie: UTF8String     = UTF8String.fromString("tie")
   val Won: UTF8String     = UTF8String.fromString("won")
 }

@@ -9,6 +9,12 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
 
+  /** Prefix of the options that set how a column is merged; what follows is its name. */
+  val RuleColumnPrefix = "merganser.rule.column."
+
+  /** Prefix of the options of a group of columns; what follows is its name, and `.columns` or `.ordering`. */
+  val RuleGroupPrefix = "merganser.rule.group."
+
   // --- of the table: names and shape
 
   val TableName: OptionEntry = table("hoodie.table.name", AnyString, None,
@@ -61,6 +67,14 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val DeleteMarker: OptionEntry =
     table("hoodie.payload.delete.marker", AnyString, None,
       "Value of the delete column, as a string, that marks a delete; compared exactly.")
+  val RuleDefault: OptionEntry = table("merganser.rule.default",
+    oneOf("last", "last_non_null", "first", "first_non_null"), None,
+    "How versions of a row merge, column by column: the function of all columns that have none of their own. By " +
+      "default `last`. `merganser.rule.column.<name>` sets the function of a column, `merganser.rule.group.<name>.columns` " +
+      "and `….ordering` the columns of a group and its ordering fields; docs/column-rules.md has them.")
+  val RuleText: OptionEntry = table("merganser.rule", AnyString, None,
+    "The functions of all columns as JSON, as tables store them: `{\"version\":1,\"default\":\"last\"," +
+      "\"columns\":{\"qty\":\"sum\"}}`.")
   val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
     Some("lowest"),
     "`lowest`: a null ordering value is lower than any other. `reject`: a row with one is rejected before anything " +
@@ -435,7 +449,7 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
       "structs of the table's columns, and the completion time of each commit.")
 
   val ChangeReasons: OptionEntry = read("spark.merganser.read.changeReason", Bool, Some("false"),
-    "Change data: adds the column `reason`: `won`, `tie`, `filled` or `deleted`.")
+    "Change data: adds the column `reason`: `won`, `tie`, `filled`, `merged` or `deleted`.")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.AnyString, None,
     "Read the table as of this time, including commits of that instant: an instant (`yyyyMMddHHmmssSSS`, " +
@@ -454,7 +468,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
-    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, DropPartitionColumns,
+    RuleDefault, RuleText, NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode,
+    DropPartitionColumns,
     SlashedDates, StoredKeys, LogicalTimestamp,
     ComplexKeyWithoutName,
     TimelineZone, ChangeData, ChangeLoggingMode

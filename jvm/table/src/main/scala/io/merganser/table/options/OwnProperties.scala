@@ -8,7 +8,8 @@ object OwnProperties {
     val name = key.toLowerCase(java.util.Locale.ROOT)
     def isSetting = Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) ||
       ForeignOptions.isSparks(name)
-    !name.startsWith("hoodie.") && !name.startsWith("spark.") && !isSetting && NearestName.of(key,
+    !name.startsWith("hoodie.") && !name.startsWith("spark.") && !name.startsWith(
+      "merganser.rule") && !isSetting && NearestName.of(key,
       ForeignOptions.allNames, 2).isEmpty
   }
 }

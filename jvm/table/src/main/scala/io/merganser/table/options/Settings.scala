@@ -7,6 +7,8 @@ import io.merganser.table.options.Names.lower
  * Options with their names resolved: known, of the right kind, and without contradictions.
  *
  * @param mergeProperties options with the prefix `hoodie.record.merge.property.`, prefix stripped
+ * @param ruleColumns     options with the prefix `merganser.rule.column.`, prefix stripped; of the write alone
+ * @param ruleGroups      the same with the prefix `merganser.rule.group.`
  * @param stored          options that only tables store, such as `hoodie.table.partial.update.mode`, by lower-case name
  * @param commitMetadata  options that go into the commit as extra metadata
  * @param session         of the above, those that only the session's configuration sets
@@ -15,6 +17,8 @@ import io.merganser.table.options.Names.lower
 final class Settings private (
     configured: Map[OptionEntry, Settings.Configured],
     val mergeProperties: Map[String, String],
+    val ruleColumns: Map[String, String],
+    val ruleGroups: Map[String, String],
     val stored: Map[String, Settings.Configured],
     val commitMetadata: Map[String, String],
     session: Settings.OfSession,
@@ -35,6 +39,8 @@ final class Settings private (
   ): Settings = new Settings(
     configured.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },
     mergeProperties.filterNot { case (key, _) => session.mergeProperties(key) && property(key) },
+    ruleColumns,
+    ruleGroups,
     this.stored.filterNot { case (key, _) => session.stored(key) && stored(key) },
     commitMetadata,
     session,
@@ -115,6 +121,8 @@ object Settings {
     new Settings(
       ofSession ++ ofOptions,
       mergePropertiesOf(both),
+      withPrefix(named, Options.RuleColumnPrefix).filter(_._2.trim.nonEmpty),
+      withPrefix(named, Options.RuleGroupPrefix).filter(_._2.trim.nonEmpty),
       storedOf(both),
       metadata.toMap,
       OfSession(ofSession.keySet -- ofOptions.keySet,
@@ -127,10 +135,10 @@ object Settings {
   }
 
   private def mergePropertiesOf(pairs: Seq[(String, String)]): Map[String, String] =
-    pairs.collect {
-      case (key, value) if lower(key).startsWith(Options.MergePropertyPrefix) =>
-        key.drop(Options.MergePropertyPrefix.length) -> value
-    }.toMap
+    withPrefix(pairs, Options.MergePropertyPrefix)
+
+  private def withPrefix(pairs: Seq[(String, String)], prefix: String): Map[String, String] =
+    pairs.collect { case (key, value) if lower(key).startsWith(prefix) => key.drop(prefix.length) -> value }.toMap
 
   private def storedOf(pairs: Seq[(String, String)]): Map[String, Configured] =
     pairs.collect {
@@ -168,7 +176,8 @@ object Settings {
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> original, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known =
-          key.startsWith(Options.MergePropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(
+          Seq(Options.MergePropertyPrefix, Options.RuleColumnPrefix, Options.RuleGroupPrefix).exists(
+            key.startsWith) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(
             key) || ForeignOptions.isSparks(
             key)
         if (!known) throw unknown(original)

@@ -4,7 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.merge.columns.DeclaredRule
 import io.merganser.table.options.{ChangeLogging, Options}
 import io.merganser.table.storage.Storage
 
@@ -93,6 +94,19 @@ final case class TableConfig(properties: Map[String, String]) {
   def partialUpdateMode: Option[String] =
     text("hoodie.table.partial.update.mode").filter(_ => version >= 9).map(_.toUpperCase(java.util.Locale.ROOT))
 
+  /** The rule by which each column is merged, if the table stores one. */
+  def rule: Option[DeclaredRule] = text(Options.RuleText.key).map { text =>
+    DeclaredRule.parse(text) match {
+      case Right(rule)  => rule
+      case Left(reason) => throw TableConfig.invalid(s"${Options.RuleText.key} is no rule of this release: $reason")
+    }
+  }
+
+  /** Columns that a merge takes from the winner, whatever rule is declared: what identifies a row, orders or deletes it. */
+  def fixedColumns: Set[String] = (recordKeyFields ++ partitionFields ++ orderingFields).flatMap(field =>
+    Seq(field, field.takeWhile(_ != '.'))).toSet ++ mergeProperties.get(Options.DeleteField.key) ++
+    Seq(DeleteCheck.FlagColumn, DeleteCheck.OperationColumn)
+
   /** Merge settings for readers, without their prefix. */
   def mergeProperties: Map[String, String] = properties.collect {
     case (key, value) if key.startsWith(Options.MergePropertyPrefix) =>
@@ -150,8 +164,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** The parsed value of a key; None where the table has no such key. */
   private[table] def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
-    parse(value).getOrElse(throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name,
-        "reason" -> s"$key is '$value'"))
+    parse(value).getOrElse(throw TableConfig.invalid(s"$key is '$value'"))
   }
 }
 
@@ -161,6 +174,9 @@ object TableConfig {
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
 
   private val Versions = Set("6", "8", "9")
+
+  private[table] def invalid(reason: String): MerganserException =
+    MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name, "reason" -> reason)
 
   def exists(storage: Storage): Boolean =
     storage.exists(PropertiesFile.Name) || storage.exists(PropertiesFile.Backup)

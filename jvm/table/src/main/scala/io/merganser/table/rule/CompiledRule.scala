@@ -1,6 +1,7 @@
 package io.merganser.table.rule
 
 import io.merganser.merge._
+import io.merganser.merge.columns.ColumnRule
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -36,12 +37,13 @@ object CompiledRule {
 
   /**
    * The rule for a bulk insert that combines its rows: among rows with equal ordering values the first wins. A user's
-   * merger decides itself.
+   * merger and the functions of columns decide themselves.
    */
   def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
-    val layout = layoutOf(stored, config, schema)
-    val rule   = ruleOf(stored, config, layout)
-    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.UserMerger]) new CompiledRule(layout, rule)
+    val layout        = layoutOf(stored, config, schema)
+    val rule          = ruleOf(stored, config, layout)
+    val decidesItself = stored.isInstanceOf[StoredRule.UserMerger] || stored.isInstanceOf[StoredRule.Declared]
+    if (layout.ordering.isEmpty || decidesItself) new CompiledRule(layout, rule)
     else new CompiledRule(layout, new BatchRule(rule, new FirstOfTies(rule, new OrderingComparator(layout))))
   }
 
@@ -59,6 +61,9 @@ object CompiledRule {
         new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsAreMissing)
       case user: StoredRule.UserMerger =>
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
+      case declared: StoredRule.Declared =>
+        new ColumnRule(layout, declared.of, declared.rule.groupsOf(layout.schema.fieldNames.toSeq),
+          commitMetadataColumns)
       case StoredRule.Unmerged => throw new IllegalStateException(s"no rule to merge rows of '${config.name}'")
     }
 
@@ -68,9 +73,10 @@ object CompiledRule {
    */
   def layoutSchema(requested: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
     // A late-arriving version that fills any column changes the commit metadata, so these columns need all others.
-    val needsAll   = stored.fillsColumns && requested.fieldNames.exists(commitMetadataColumns.contains)
-    val readByRule = if (needsAll) table.fieldNames.toSeq else stored.columns(table)
-    val ordering   = orderingFields(stored, table)
+    val needsAll = stored.fillsColumns && requested.fieldNames.exists(commitMetadataColumns.contains)
+    val readByRule =
+      if (needsAll) table.fieldNames.toSeq else stored.columns(table) ++ stored.columnsFor(requested.fieldNames.toSeq)
+    val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, PayloadClasses.markers(config)) ++
         readByRule.map(columnOf(table, _))).map(table(_))

@@ -1,6 +1,7 @@
 package io.merganser.table.rule
 
 import io.merganser.merge.{MerganserException, MergerSource, MissingValues}
+import io.merganser.merge.columns.{ColumnFunction, DeclaredRule}
 import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
@@ -23,11 +24,22 @@ sealed trait StoredRule extends Serializable {
   @nowarn("cat=unused-params")
   def columns(table: StructType): Seq[String] = Nil
 
+  /**
+   * Columns the rule reads to merge others, besides those of [[columns]].
+   *
+   * @param merged names of the columns to merge
+   */
+  @nowarn("cat=unused-params")
+  def columnsFor(merged: Seq[String]): Seq[String] = Nil
+
   /** True if a winner may take columns from the loser: its commit metadata columns then depend on all other columns. */
   def fillsColumns: Boolean = false
 
   /** True if the winner depends only on the ordering fields and on the columns that mark deletes. */
   def isDecidedByOrdering: Boolean = !fillsColumns
+
+  /** True if a version that is merged twice, or that repeats values of the stored row, may change the row. */
+  def addsValues: Boolean = false
 
   /** True if a null in a full row is a missing value, while a null that a partial row provides is a value. */
   def nullsAreMissing: Boolean = false
@@ -80,6 +92,22 @@ object StoredRule {
       else table.fieldNames.toSeq
   }
 
+  /**
+   * A function for each column, which the table stores.
+   *
+   * @param fixed columns that are the winner's whatever the rule is
+   */
+  final case class Declared(rule: DeclaredRule, orderingFields: Seq[String], fixed: Set[String]) extends StoredRule {
+
+    def of(column: String): ColumnFunction = if (fixed(column)) ColumnFunction.Last else rule.of(column)
+
+    override def columnsFor(merged: Seq[String]): Seq[String] = rule.groupsOf(merged).flatMap(_.ordering)
+
+    override def fillsColumns: Boolean = true
+
+    override def addsValues: Boolean = !rule.isIdempotent
+  }
+
   /** For readers of base files alone: nothing is merged. */
   case object Unmerged extends StoredRule {
     override def orderingFields: Seq[String] = Nil
@@ -93,7 +121,7 @@ object StoredRule {
    *                            PAYLOAD_UNAVAILABLE naming the user's classes
    */
   def of(table: TableConfig, mergerClasses: Seq[String]): StoredRule =
-    builtIn(table).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
+    declared(table).orElse(builtIn(table)).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
 
   /**
    * A warning about a table that should merge by event time but lacks the ordering fields or their columns. Such tables
@@ -129,6 +157,14 @@ object StoredRule {
       case Some(id) => Some(UserMergers.choose(table, id, classes))
       case None     => table.payloadClass.map(UserMergers.payload(table, _))
     }
+
+  private def declared(table: TableConfig): Option[StoredRule] = table.rule.map { rule =>
+    if (MergeMode.of(table) != MergeMode.Custom || !table.strategyId.exists(_.equalsIgnoreCase(rule.strategyId)))
+      throw TableConfig.invalid(
+        s"${Options.RuleText.key} has strategy id ${rule.strategyId}, and the table has merge " +
+          s"mode ${MergeMode.of(table)} and strategy id ${table.strategyId.getOrElse("none")}")
+    Declared(rule, table.orderingFields, table.fixedColumns)
+  }
 
   private def builtIn(table: TableConfig): Option[StoredRule] =
     if (MergeMode.of(table) != MergeMode.Custom) byMode(table)

@@ -70,7 +70,7 @@ object SchemaEvolution {
 
   /**
    * Refuses new types of key, partition, delete marker and ordering columns for which stored keys, paths or the order
-   * would no longer match the values.
+   * would no longer match the values, and changes of columns whose own merge function would not be possible after them.
    *
    * @param before the table's columns
    * @param after  its columns after the write
@@ -87,6 +87,21 @@ object SchemaEvolution {
     check("partition", config.partitionFields, keepsText)
     check("delete marker", config.mergeProperties.get(Options.DeleteField.key).toSeq, keepsText)
     check("ordering", config.orderingFields, keepsOrder)
+    val groups = config.rule.toSeq.flatMap(_.groups)
+    check("ordering", groups.flatMap(_.ordering), keepsOrder)
+    for (group <- groups; column <- group.members if !after.exists(_.name == column))
+      throw conflict(config.name,
+        s"column '$column', which is in the group '${group.name}', would have another name or be dropped")
+    for (rule <- config.rule; (column, function) <- rule.columns)
+      after.find(_.name == column) match {
+        case None => throw conflict(config.name,
+            s"column '$column', which is merged by '$function', would have another name or be dropped")
+        case Some(field) => function.refusal(field.dataType).foreach { allowed =>
+            throw conflict(config.name,
+              s"column '$column' would become ${field.dataType.catalogString}, and '$function', by which it is merged, " +
+                s"is for $allowed")
+          }
+      }
   }
 
   /** @param name of the table, for errors */

@@ -37,7 +37,10 @@ object AlteredSettings {
           None
         case Some(_) => throw fixed("it is a setting of one read")
         case None =>
-          if (settings.mergeProperties.nonEmpty || settings.stored.nonEmpty || config.properties.contains(key))
+          val isOfRule = key.toLowerCase(java.util.Locale.ROOT).startsWith("merganser.rule.")
+          if (
+            isOfRule || settings.mergeProperties.nonEmpty || settings.stored.nonEmpty || config.properties.contains(key)
+          )
             throw fixed("its rows and files depend on the value at its creation")
           None
       }

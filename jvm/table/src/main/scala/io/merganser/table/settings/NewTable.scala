@@ -1,9 +1,11 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
+import io.merganser.merge.columns.DeclaredRule
 import io.merganser.table.index.BucketRule
 import io.merganser.table.options.{OptionEntry, OptionScope, Options, Settings}
-import io.merganser.table.rule.{MergeMode, RuleInference}
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{MergeMode, RuleDeclaration, RuleInference}
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
@@ -42,7 +44,14 @@ object NewTable {
     val partitions = partitionSpec(settings, partitionBy).map(spelledSpec(schema, _))
     if (keys.isEmpty) KeylessTable.requireCreatable(options, settings, name)
     val generator = KeyGenerator.of(settings, keys, partitions)
-    val merge     = mergeSettings(settings, version, schema, bySql)
+    val ordering  = spelled(schema, orderingFields(settings, version, schema))
+    val columns = Map("hoodie.table.name" -> name, "hoodie.table.version" -> version.toString) ++
+      nonEmpty("hoodie.table.recordkey.fields", keys) ++ nonEmpty("hoodie.table.partition.fields", partitions) ++
+      nonEmpty("hoodie.table.ordering.fields", ordering) ++ markers(settings).map { case (key, value) =>
+        s"${Options.MergePropertyPrefix}$key" -> value
+      }
+    val rule  = RuleDeclaration.ofNewTable(settings, TableConfig(columns), schema)
+    val merge = mergeSettings(settings, version, ordering, bySql, rule)
     FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
@@ -65,6 +74,7 @@ object NewTable {
     settings.withoutSessionSettings(
       (entry, _) =>
         (rule.contains(entry) && rule.exists(isExplicit)) ||
+          (rule.contains(entry) && RuleDeclaration.isIn(settings)) ||
           (entry == Options.PayloadOrderingField && !isOrderingField(settings)),
       _ => false,
       _ => false
@@ -96,19 +106,35 @@ object NewTable {
        else Map("hoodie.archivelog.folder" -> "archived"))
   }
 
-  private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): RuleInference = {
+  private def markers(settings: Settings): Map[String, String] =
+    Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _)).toMap
+
+  /** @param rule how each column is merged, if that is declared: then nothing else is */
+  private def mergeSettings(
+      settings: Settings,
+      version: Int,
+      ordering: Seq[String],
+      bySql: Boolean,
+      rule: Option[DeclaredRule]
+  ): RuleInference = {
     val mode       = settings.configured(Options.MergeModeOption)
     val storedMode = settings.configured(Options.StoredMergeMode)
     for (a <- mode; b <- storedMode if a.value != b.value)
       throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name,
         "otherValue" -> b.value)
-    val payload  = settings.explicit(Options.PayloadClass)
-    val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
+    val payload = settings.explicit(Options.PayloadClass)
     if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
-    val markers    = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
     val configured = mode.orElse(storedMode).flatMap(option => MergeMode.parse(option.value))
-    RuleInference.infer(version, configured, settings.explicit(Options.StrategyIdOption), payload, ordering,
-      settings.mergeProperties ++ markers)
+    val properties = settings.mergeProperties ++ markers(settings)
+    rule match {
+      case Some(declared) =>
+        val inferred =
+          RuleInference.infer(version, Some(MergeMode.Custom), Some(declared.strategyId), None, ordering, properties)
+        inferred.copy(properties = inferred.properties + (Options.RuleText.key -> declared.text))
+      case None =>
+        RuleInference.infer(version, configured, settings.explicit(Options.StrategyIdOption), payload, ordering,
+          properties)
+    }
   }
 
   /** Hudi creates such a table, but no write to it succeeds: version 9 stores no id that the writes could match. */
@@ -125,11 +151,11 @@ object NewTable {
   private def orderingFields(
       settings: Settings,
       version: Int,
-      payload: Option[String],
       schema: StructType
   ): Seq[String] = {
-    val fields = settings.fields(Options.OrderingFields)
-    val counts = fields.isEmpty && version < 9 && RuleInference.readsPayloadOrderingField(payload)
+    val payload = settings.explicit(Options.PayloadClass)
+    val fields  = settings.fields(Options.OrderingFields)
+    val counts  = fields.isEmpty && version < 9 && RuleInference.readsPayloadOrderingField(payload)
     settings.explicit(Options.PayloadOrderingField) match {
       case Some(legacy) if counts => Seq(legacy)
       case Some(legacy) if fields.mkString(",") != legacy =>

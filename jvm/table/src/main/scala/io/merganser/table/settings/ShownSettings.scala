@@ -28,7 +28,8 @@ object ShownSettings {
   private def merge(config: TableConfig): Map[String, String] = {
     val payload = config.legacyPayloadClass.orElse(config.payloadClass)
     val mode = payload match {
-      case Some(name) => Seq(Options.PayloadClass.key -> name)
+      case Some(name)                    => Seq(Options.PayloadClass.key -> name)
+      case None if config.rule.isDefined => config.rule.map(rule => Options.RuleText.key -> rule.text).toSeq
       case None =>
         Seq(Options.StoredMergeMode.key -> MergeMode.of(config).name) ++
           config.strategyId.filter(_ => MergeMode.of(config) == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)

@@ -3,7 +3,7 @@ package io.merganser.table.settings
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
-import io.merganser.table.rule.{MergeMode, RuleInference}
+import io.merganser.table.rule.{MergeMode, RuleDeclaration, RuleInference}
 import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
@@ -36,6 +36,7 @@ object TableConflicts {
       throw conflict(option.name, option.value, stored, table.name)
     for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))
       throw conflict(Options.MergePropertyPrefix + key, value, stored.getOrElse("none"), table.name)
+    RuleDeclaration.requireStored(settings, table)(conflict(_, _, _, table.name))
     requireStored(settings, table.properties, table.name)
   }
 
@@ -69,6 +70,7 @@ object TableConflicts {
       case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
+      case Options.RuleDefault | Options.RuleText            => None // with the functions of columns
       case Options.PayloadClass                              => payload(value, table)
       case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
       case Options.DeleteField | Options.DeleteMarker        => deleteMarker(entry, value, table)

@@ -79,7 +79,8 @@ object DescribeTable extends Procedure {
     "ordering_fields" -> ArrayType(StringType),
     "merge_mode" -> StringType,
     "index" -> StringType,
-    "schema" -> StringType
+    "schema" -> StringType,
+    "merge_rule" -> StringType
   )
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
@@ -91,7 +92,8 @@ object DescribeTable extends Procedure {
     val config = table.config
     Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields,
       config.orderingFields,
-      MergeMode.of(config).name, IndexResolver.nameOf(table).orNull, table.schema.json)
+      MergeMode.of(config).name, IndexResolver.nameOf(table).orNull, table.schema.json,
+      config.rule.map(_.text).orNull)
   }
 }
 

@@ -127,6 +127,9 @@ object RecordSentences {
     case StoredRule.ByMode(mode, _, Some(_)) => s"${mode.name} with filled columns"
     case StoredRule.ByPayload(payload, _, _) => payload.getClass.getSimpleName.stripSuffix("$")
     case user: StoredRule.UserMerger         => user.source.className
-    case StoredRule.Unmerged                 => "no rule"
+    case declared: StoredRule.Declared =>
+      declared.rule.columns.map { case (column, function) => s"$column ${function.text}" }
+        .mkString("column rules (", ", ", ")")
+    case StoredRule.Unmerged => "no rule"
   }
 }

@@ -41,11 +41,13 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
       if (saved.exists(timeline.asOf(_).completed == past.completed)) past
       else {
         val found = retained(time, _.asOfCompletion(time, archived))
-        // A clean looks at requested times: it may have taken what such a write has replaced since.
+        // A clean looks at requested times: it may have taken what such a write has replaced since. One by versions has
+        // taken what the write of the oldest remaining slice replaced.
         for {
           oldest <- cleanedUpTo
-          write  <- timeline.completedAfter(time).filter(i => i.requested < oldest && !found.isCompleted(i.requested))
-          until  <- write.completed
+          write <- timeline.completedAfter(time).filter(i =>
+            (i.requested < oldest || cleanedByVersions.contains(i.requested)) && !found.isCompleted(i.requested))
+          until <- write.completed
         } throw tooEarly(time, until, FilesCleaned)
         found
       }
@@ -115,8 +117,8 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
       "oldest" -> oldest)
 
   private def FilesCleaned =
-    s"files with its rows at that time were cleaned; ${Options.CleanPolicy.key} and ${Options.CleanCommits.key} " +
-      "configure what is retained"
+    s"files with its rows at that time were cleaned; ${Options.CleanPolicy.key} with ${Options.CleanCommits.key}, " +
+      s"${Options.CleanHours.key} or ${Options.CleanVersions.key} configures what is retained"
   private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */
@@ -134,18 +136,23 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   /** The maximum over all cleans: a later clean that retains more does not restore files. */
   private lazy val cleanedUpTo: Option[String] = cleanedUpTo(timeline.cleans)
 
-  private def cleanedUpTo(cleans: Seq[Cleaned]): Option[String] = {
-    val (byInstant, byVersion) = cleans.filter(_.files.exists(_._2.nonEmpty)).partition(_.earliest.isDefined)
-    val files = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) =>
-      partition -> lists.flatMap(_._2)
-    }
-    val oldest = byInstant.flatMap(_.earliest) ++ files.flatMap { case (partition, deleted) =>
-      firstComplete(partition, deleted)
-    }
-    oldest.reduceOption((a, b) => if (a < b) b else a)
+  private lazy val cleanedByVersions: Option[String] = cleanedByVersions(timeline.cleans)
+
+  private def cleanedUpTo(cleans: Seq[Cleaned]): Option[String] =
+    latest(cleans.filter(deletesFiles).flatMap(_.earliest) ++ cleanedByVersions(cleans))
+
+  /** Of cleans by number of file versions. */
+  private def cleanedByVersions(cleans: Seq[Cleaned]): Option[String] = {
+    val files = cleans.filter(c => deletesFiles(c) && c.earliest.isEmpty).flatMap(_.files).groupBy(_._1)
+    latest(files.flatMap { case (partition, lists) => firstComplete(partition, lists.flatMap(_._2)) })
   }
 
-  /** For cleans by number of file versions: the instant from which on no group of the partition lacks a slice. */
+  private def deletesFiles(clean: Cleaned): Boolean = clean.files.exists(_._2.nonEmpty)
+
+  private def latest(instants: Iterable[String]): Option[String] =
+    instants.reduceOption((a, b) => if (a < b) b else a)
+
+  /** The instant from which on no group of the partition lacks a slice. */
   private def firstComplete(partition: String, deleted: Seq[String]): Option[String] = {
     val lastDeleted = deleted.flatMap { name =>
       FileNames.parseBase(partition, name, 0L).map(f => f.fileId -> f.instant)

@@ -91,6 +91,27 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "400", before = "300")
   }
 
+  test("a clean that counted file versions: a time at which the write of the remaining slice was running is too early") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "100_150.commit")
+    instantFile(s, "200_500.commit") // rewrites b, and completes after the next one
+    instantFile(s, "300_400.commit")
+    base(s, "a", "300")
+    base(s, "b", "200")
+    def toCompletion(time: String): Timeline = {
+      val config = TableConfig.load(s)
+      new TimeTravel(s, config, Timeline.load(s, config)).toCompletion(time, Set.empty)
+    }
+    assert(toCompletion("450").completed.map(_.requested) == Seq("100", "300"))
+    s.createNew(".hoodie/timeline/510_511.clean",
+      CleanFixture.completed(None, Map("p" -> Seq("b_0-0-0_100.parquet"))))
+    assertError(toCompletion("450"), "AS_OF_TOO_EARLY", "oldest" -> "500")
+    val error = intercept[MerganserException](toCompletion("250"))
+    assert(error.getMessage.contains("hoodie.clean.fileversions.retained"))
+    assert(toCompletion("500").completed.size == 3)
+  }
+
   private def base(s: Storage, fileId: String, instant: String): Unit =
     s.createNew(s"p/${FileNames.base(fileId, "0-0-0", instant)}", Array[Byte](1))
 }

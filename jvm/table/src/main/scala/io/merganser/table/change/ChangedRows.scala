@@ -33,7 +33,7 @@ object ChangedRows {
       val groups  = mutable.HashSet.empty[FileGroupId]
       val moves   = mutable.ArrayBuffer.empty[(Instant, Move)]
       def moved(instant: Instant, metadata: CommitMetadata): Unit =
-        if (metadata.replacedFileIds.nonEmpty) moves += instant -> Move(metadata.replaced, written(metadata))
+        if (metadata.replacedFileIds.nonEmpty) moves += instant -> Move(metadata.replaced, metadata)
       window.metadata.foreach { case (instant, metadata) =>
         if (metadata.operationType.isService) moved(instant, metadata)
         else {
@@ -44,16 +44,16 @@ object ChangedRows {
       window.laterServices.foreach { case (instant, metadata) => moved(instant, metadata) }
       moves.sortBy(_._1.requested).foreach { case (service, move) =>
         if (move.from.exists(groups)) {
-          if (!window.keepsCommitTimes(service)) throw MerganserException("CHANGES_RESTAMPED",
+          if (!window.keepsCommitTimes(service, move.metadata)) throw MerganserException("CHANGES_RESTAMPED",
             "table" -> window.tableName, "instant" -> service.requested,
             "completed" -> service.completed.getOrElse(service.requested))
-          groups ++= move.to
+          groups ++= written(move.metadata)
         }
       }
       ChangedRows(view, Some(groups.toSet), window.timesOf(commits.toSet))
     }
 
-  private final case class Move(from: Set[FileGroupId], to: Set[FileGroupId])
+  private final case class Move(from: Set[FileGroupId], metadata: CommitMetadata)
 
   private def written(metadata: CommitMetadata): Set[FileGroupId] =
     metadata.stats.iterator.flatMap { case (partition, files) =>

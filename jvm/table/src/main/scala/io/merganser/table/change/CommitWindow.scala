@@ -126,12 +126,15 @@ final class CommitWindow private (
     end.toSeq.flatMap(time => view.completed.filter(time < timeOf(_))).map(i => i -> view.metadata(i)) ++
       archivedLater.filter { case (i, m) => m.operationType.isService && view.isCompleted(i.requested) }
 
-  /** False if rows lost their commit time in a clustering. */
-  private[change] def keepsCommitTimes(clustering: Instant): Boolean = {
+  /**
+   * False if rows lost their commit time in a service that moved them: by the plan of a clustering, else by what it
+   * wrote.
+   */
+  private[change] def keepsCommitTimes(service: Instant, metadata: CommitMetadata): Boolean = {
     val plan =
-      if (timeline.completed.contains(clustering)) timeline.clusteringPlan(clustering)
-      else archive.plan(clustering).flatMap(RequestedReplace.decode(_).plan)
-    plan.forall(_.preservesCommit)
+      if (timeline.completed.contains(service)) timeline.clusteringPlan(service)
+      else archive.plan(service).flatMap(RequestedReplace.decode(_).plan)
+    plan.fold(CommitTimes.keeps(storage, service.requested, metadata))(_.preservesCommit)
   }
 
   /** See [[CommitTimes]]. */

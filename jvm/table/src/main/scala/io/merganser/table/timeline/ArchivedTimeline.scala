@@ -143,8 +143,20 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   /** The content of the completed file of an archived instant. */
   private[table] def content(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.bytes())
 
-  /** The content of the requested file of an archived instant; none in layout 1. */
-  private[table] def plan(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.plan())
+  /** The content of the requested file of an archived instant; in layout 1 of cleans and clusterings only. */
+  private[table] def plan(instant: Instant): Option[Array[Byte]] =
+    if (config.layoutVersion < 2 && instant.action.whenCompleted == Action.ReplaceCommit)
+      requestedReplace(instant.requested)
+    else find(instant).flatMap(_.plan())
+
+  /** In layout 1 the requested file of a replacecommit is an entry of its own. */
+  private def requestedReplace(requested: String): Option[Array[Byte]] = {
+    import AvroRecords._
+    HistoryLog.logs(storage, config.historyFolder)
+      .flatMap(RecordLog.records(storage, config.historyFolder, _))
+      .filter(_.string("commitTime").contains(requested))
+      .flatMap(_.record("hoodieRequestedReplaceMetadata")).lastOption.map(AvroRecords.encode)
+  }
 
   /** See [[Timeline.commitState]]: known for writes between the first and the last one of the history. */
   private[timeline] def commitState(requested: String): CommitState = {

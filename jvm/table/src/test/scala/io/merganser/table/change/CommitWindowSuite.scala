@@ -186,6 +186,24 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
   }
 
+  test("in version 6 a clustering that gave rows a new commit time is found, on the timeline and in the history") {
+    val s = storage
+    Creation.create(s, properties(version = 6))
+    commits(s, 1 to 9, Action.DeltaCommit)
+    s.createNew(s".hoodie/${at(82)}.replacecommit.requested",
+      RequestedReplace.clustering(ClusteringPlan(Seq(ClusteringGroup(Seq(ClusteringSlice("p", "f7", None, Nil)), 1)),
+          Map.empty, preservesCommit = false), path => path))
+    val moved = metadata(OperationType.Cluster, "d").copy(replacedFileIds = Map("p" -> Seq("f7")))
+    s.createNew(s".hoodie/${at(82)}.replacecommit", CommitMetadataJson.encode(moved, isReplace = true))
+    commits(s, 10 to 20, Action.DeltaCommit)
+    service(s, 145, Action.Clean, CleanFixture.completed(Some(at(140))))
+    assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
+    assert(groups(s, at(75)).exists(_.forall(_ != "d")), "nothing of that window was in it")
+    archive(s, ArchiveConfig(minCommits = 5, maxCommits = 6))
+    assert(!active(s).contains(at(82)))
+    assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
+  }
+
   test("bounds that cannot be right are errors by name, and an empty table has no changes") {
     val s                                            = overlapping
     def condition(begin: String, end: String = null) = intercept[MerganserException](window(s, begin, end)).condition

@@ -9,7 +9,8 @@ package io.merganser.table.file
  * @param sizeBytes  as listed
  * @param committedBytes as recorded in the commit of its instant; absent where the timeline no longer has that commit,
  *                   and in version 6, where several commits may write to one file
- * @param completed  completion time of its instant; absent where the timeline no longer has it, and in version 6
+ * @param completed  completion time of its instant; absent where the timeline no longer has it and the order does not
+ *                   depend on it, and in version 6
  * @param checksums  of its blocks, as recorded in a commit of ours
  * @param isOfOneWrite whether its commit shows that all its blocks are of that write, and none replaces others
  */

@@ -20,7 +20,8 @@ import scala.collection.mutable
  *
  * Holds the names of the files of all commits that it has read: use one for a question, not for the time of a table.
  *
- * @param archive used only if the slice of a log file depends on the completion time of an archived instant
+ * @param archive used only if the slice of a log file, or its place among others, depends on the completion time of an
+ *                archived instant
  */
 private[slice] final class Slicing(
     storage: Storage,
@@ -146,9 +147,21 @@ private[slice] final class Slicing(
   private def withCompletion(log: LogFile): LogFile =
     if (config.version < 8) log else log.copy(completed = timeline.completionTime(log.instant))
 
+  /**
+   * Logs of writes that overlapped are in the order in which these completed. Only those of non-blocking writers can,
+   * which have buckets.
+   */
+  private def inOrder(slice: FileSlice): Seq[LogFile] = {
+    val mayOverlap = slice.logs.exists(_.completed.isEmpty) && slice.logs.exists(_.instant != slice.logs.head.instant) &&
+      FileNames.bucketOf(slice.fileId).isDefined
+    if (!mayOverlap) slice.logs
+    else slice.logs.map(log =>
+      if (log.completed.isDefined) log else log.copy(completed = archive.completionTime(log.instant))).sorted
+  }
+
   private def withSizes(slice: FileSlice): FileSlice =
     if (config.version < 8 || slice.logs.isEmpty) slice
-    else slice.copy(logs = slice.logs.toVector.map { log =>
+    else slice.copy(logs = inOrder(slice).toVector.map { log =>
       val committed = commitOf(log).filter(_.sizeBytes > 0)
       committed.fold(log)(file =>
         log.copy(committedBytes = Some(file.sizeBytes), checksums = Some(file.checksums).filter(_.nonEmpty),

@@ -122,7 +122,7 @@ class Bridge:
 
     def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
         try:
-            with progress(self._spark.sparkContext, shown or words(method), self._entry.progress):
+            with progress(self._spark.sparkContext, shown or words(method), lambda: step_of(self._entry)):
                 response = getattr(self._entry, method)(*args)
         except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
             raise ours from ours.__context__
@@ -134,11 +134,20 @@ class Bridge:
         return json.loads(response)
 
 
-def step_of(spark: SparkSession) -> Callable[[], str]:
-    """What a session's long call is doing, such as ``delete files: 120 of 3000``."""
+def step_of(entry: Any) -> Callable[[], str]:
+    """What the next call of this thread is doing, such as ``delete files: 120 of 3000``.
+
+    Args:
+        entry: ``PythonBridge`` in the JVM, where the thread of this one makes its calls.
+    """
+    caller = entry.caller()
+    return lambda: str(entry.progress(caller))
+
+
+def steps_of(spark: SparkSession) -> Callable[[], Callable[[], str]]:
+    """:func:`step_of` in a session, for ``progress``."""
     jvm: Any = spark._jvm
-    step: Callable[[], str] = jvm.io.merganser.spark.python.PythonBridge.progress
-    return step
+    return lambda: step_of(jvm.io.merganser.spark.python.PythonBridge)
 
 
 def words(method: str) -> str:

@@ -18,7 +18,7 @@ _NOTEBOOK_WIDTH = 100
 
 
 @contextmanager
-def progress(context: SparkContext, what: str, step: Callable[[], str] = str) -> Iterator[None]:
+def progress(context: SparkContext, what: str, steps: Callable[[], Callable[[], str]] = lambda: str) -> Iterator[None]:
     """Show the step, the running stage and its tasks until the block ends, then clear the line.
 
     Stays quiet when stderr is neither a terminal nor a notebook, and when Spark shows its own progress bar.
@@ -26,12 +26,14 @@ def progress(context: SparkContext, what: str, step: Callable[[], str] = str) ->
     Args:
         context: Whose stages are shown.
         what: The call, such as ``restore``.
-        step: Returns what the call is doing, such as ``delete files: 120 of 3000``, or nothing.
+        steps: Called in this thread where the line is shown; returns a function for another thread, which returns
+            what the call is doing, such as ``delete files: 120 of 3000``, or nothing.
     """
     screen = sys.stderr
     if not _wanted(context, screen):
         yield
         return
+    step = steps()
     done = threading.Event()
     line = threading.Thread(
         target=_show, args=(context, what, step, screen, done), name="merganser-progress", daemon=True

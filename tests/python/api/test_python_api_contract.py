@@ -619,7 +619,7 @@ def context(*, own_bar: bool = False) -> Any:
 def shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, context: Any, step: Callable[[], str] = str) -> str:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(_progress, "_FIRST_AFTER_S", 0.01)
-    with _progress.progress(context, "write", step):
+    with _progress.progress(context, "write", lambda: step):
         deadline = time.monotonic() + (0.1 if type(screen) is io.StringIO else 5)
         while "stage 7: 3 of 8 tasks" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -14,7 +14,7 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from merganser._bridge import step_of
+from merganser._bridge import steps_of
 from merganser._progress import progress
 from merganser.errors import MerganserError
 from merganser.session import session
@@ -47,7 +47,7 @@ def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], opti
     if options:
         pairs = ", ".join(literal(text) for pair in options for text in pair)
         named.append(f"options => map({pairs})")
-    with progress(spark.sparkContext, procedure, step_of(spark)):
+    with progress(spark.sparkContext, procedure, steps_of(spark)):
         rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
     return [row.asDict(recursive=True) for row in rows]
 

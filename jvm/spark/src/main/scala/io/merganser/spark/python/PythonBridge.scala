@@ -42,8 +42,11 @@ object PythonBridge {
   def hasExtension(session: SparkSession): Boolean =
     session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[DeferredStatements.Release])
 
-  /** The step that a long call is at, such as "delete files: 120 of 3000"; empty if it has none now. */
-  def progress(): String = Progress.current.lastOption.fold("")(_.toString)
+  /** Numbers the calls that this thread makes from now on, for [[progress]]. */
+  def caller(): Long = Progress.newCaller()
+
+  /** The step that a call of a caller is at, such as "delete files: 120 of 3000"; empty if it has none now. */
+  def progress(caller: Long): String = Progress.current(caller).lastOption.fold("")(_.toString)
 
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {

@@ -9,9 +9,10 @@ import scala.collection.JavaConverters._
  * A step of a long operation, such as the deletion of many files, for those who show it meanwhile.
  *
  * @param what  the step, such as "delete files"
- * @param total number of its parts; 0 if unknown
+ * @param total  number of its parts; 0 if unknown
+ * @param caller the call that it is a step of, see [[Progress.caller]]
  */
-final class Progress private (val what: String, val total: Long) {
+final class Progress private (val what: String, val total: Long, private val caller: Long) {
 
   private val parts = new AtomicLong
 
@@ -25,14 +26,32 @@ final class Progress private (val what: String, val total: Long) {
 object Progress {
 
   private val running = new ConcurrentLinkedDeque[Progress]()
-  private val hidden  = ThreadLocal.withInitial[Boolean](() => false)
+  private val callers = new AtomicLong
+
+  // Threads that a call starts have the values of its own.
+  private val hidden = new InheritableThreadLocal[Boolean] {
+    override protected def initialValue(): Boolean = false
+  }
+  private val ofThread = new InheritableThreadLocal[Long] {
+    override protected def initialValue(): Long = 0L
+  }
 
   /** The steps that run in this process, the oldest first, without those of [[hide]]. */
   def current: Seq[Progress] = running.asScala.toList
 
+  /** [[current]] of one caller. */
+  def current(caller: Long): Seq[Progress] = current.filter(_.caller == caller)
+
+  /** Numbers the calls that this thread makes from now on, for [[current]]. */
+  def newCaller(): Long = {
+    val number = callers.incrementAndGet()
+    ofThread.set(number)
+    number
+  }
+
   /** @param total number of parts of the step; 0 if unknown */
   def of[T](what: String, total: Long = 0L)(work: Progress => T): T = {
-    val step = new Progress(what, total)
+    val step = new Progress(what, total, ofThread.get)
     if (hidden.get) work(step)
     else {
       running.add(step)

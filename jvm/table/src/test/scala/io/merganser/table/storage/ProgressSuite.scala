@@ -18,6 +18,26 @@ final class ProgressSuite extends TableSuite {
     assert(shown.isEmpty)
   }
 
+  test("a caller sees the steps of its own calls, those of their threads too, and not those of another caller") {
+    val seen = new java.util.concurrent.ConcurrentLinkedQueue[(String, Seq[String])]
+    val both = new java.util.concurrent.CyclicBarrier(2)
+    val threads = Seq("clean", "restore").map { name =>
+      new Thread(() => {
+        val caller = Progress.newCaller()
+        Progress.of(name) { _ =>
+          both.await()
+          val parts = Parallel.map(1 to 20, s"files of $name")(_ => Progress.current(caller).map(_.what))
+          parts.foreach(shown => seen.add(name -> shown))
+          both.await()
+        }
+      })
+    }
+    threads.foreach(_.start())
+    threads.foreach(_.join(60000))
+    assert(seen.size == 40)
+    seen.forEach { case (name, shown) => assert(shown == Seq(name, s"files of $name")) }
+  }
+
   test("steps in the background are not shown, and a few parts are no step") {
     assert(Progress.hide(Parallel.map(1 to 20, "delete files")(_ => shown)).forall(_.isEmpty))
     assert(Parallel.map(1 to 3, "delete files")(_ => shown).forall(_.isEmpty))

@@ -5,6 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.sync.HiveSync
 import io.merganser.spark.write.{WriteNotes, WriteResult}
 import io.merganser.table.commit.Transaction
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.{IgnoredOption, Options}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
@@ -38,11 +39,17 @@ object AfterCommit {
       result: WriteResult
   ): WriteResult = {
     val background   = BackgroundServices.failures(table)
-    val failed       = if (result.notes.isRepetition) Nil else services(session, table, due(settings, result))
+    val dueNow       = due(settings, result)
+    val ended        = if (result.notes.isRepetition) Nil else services(session, table, dueNow)
+    // The write has not requested it, and the next one to this file group does it.
+    val (blocked, failed) = ended.partition { case (_, failure) =>
+      dueNow.compaction.isOverdue && isBlocked(failure)
+    }
+    val left         = blocked.map(b => skipped(b._2)) ++ result.notes.manyLogs.flatMap(neverTaken(table, dueNow, _))
     val unregistered = failureOf(register(session, table, settings))
     val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(unregisteredSentence)
     val done = result.copy(notes = result.notes.copy(
-      warnings = result.notes.warnings ++ background,
+      warnings = result.notes.warnings ++ background ++ left,
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
       ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
     if (done.notes.sentences.nonEmpty) {
@@ -85,9 +92,26 @@ object AfterCommit {
 
   /** Where no setting configures compactions, a write to a slice of very many logs does, so that reads stay bounded. */
   private def due(settings: WriteConfig, result: WriteResult): WriteConfig =
-    if (result.notes.hasManyLogs && settings.compaction.isUnconfigured)
+    if (result.notes.manyLogs.isDefined && settings.compaction.isUnconfigured)
       settings.copy(compaction = settings.compaction.dueNow)
     else settings
+
+  private def isBlocked(failure: Throwable): Boolean = failure match {
+    case e: MerganserException => e.condition == "COMPACTION_BLOCKED"
+    case _                     => false
+  }
+
+  private def skipped(reason: Throwable): String =
+    s"A file group that was written has so many log files that the table should be compacted, which was skipped: " +
+      describe(reason)
+
+  /** A warning about a file group that no compaction of these settings takes. */
+  private def neverTaken(table: OpenTable, settings: WriteConfig, group: FileGroupId): Option[String] =
+    if (!settings.compaction.followsWrites) None
+    else
+      try CompactionService.neverTaken(table.refreshed(), settings, group)
+      // The service has failed with it, too.
+      catch { case e: MerganserException if e.condition == "PARTITION_NOT_A_DAY" => None }
 
   /**
    * Runs the inline services in their order, each whether or not the one before failed, and requests the others in the

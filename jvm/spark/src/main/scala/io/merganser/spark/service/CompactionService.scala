@@ -7,8 +7,8 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
-import io.merganser.table.file.WriteToken
-import io.merganser.table.options.CompactionStrategy
+import io.merganser.table.file.{FileGroupId, WriteToken}
+import io.merganser.table.options.{CompactionStrategy, Options}
 import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
@@ -154,6 +154,23 @@ object CompactionService {
    */
   private def isPlanned(table: OpenTable, settings: WriteConfig): Boolean =
     settings.compaction.isOverdue && table.timeline.pendingCompactions.nonEmpty
+
+  /** A sentence about a file group with very many logs if the configured strategies take no slice like its own. */
+  private[service] def neverTaken(table: OpenTable, settings: WriteConfig, group: FileGroupId): Option[String] = {
+    val choice = settings.compaction.choice
+    def isTaken(slice: FileSlice) = {
+      val all = if (choice.strategies.contains(CompactionStrategy.DayBased)) table.view.partitions
+      else Seq(slice.partitionPath)
+      CompactionSelection.partitions(choice, all, localTime(table).toLocalDate).contains(slice.partitionPath) &&
+      CompactionSelection.operations(choice, Seq(operation(slice))).nonEmpty
+    }
+    table.view.slicesOf(Set(group)).filter(_.logs.size > TableWrite.ManyLogs).find(!isTaken(_)).map { slice =>
+      TableWrite.manyLogs(slice, slice.logs.size) + s"${Options.CompactionStrategies.key}=" +
+        s"${choice.strategies.mkString(",")} never takes them: configure another strategy, or CALL run_compaction(" +
+        s"op => 'scheduleandexecute', options => '${Options.CompactionStrategies.key}=" +
+        s"${CompactionStrategy.UnBounded}')."
+    }
+  }
 
   private def localTime(table: OpenTable): LocalDateTime = LocalDateTime.now(table.config.timelineZone)
 

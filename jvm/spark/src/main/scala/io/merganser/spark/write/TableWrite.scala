@@ -286,7 +286,8 @@ final class TableWrite(
   private def noteLogs(notes: WriteNotes, slices: Seq[FileSlice], written: Seq[WriteStat]): WriteNotes =
     TableWrite.manyLogs(slices, written).fold(notes) { sentence =>
       val compacts = settings.compaction.isInline || settings.compaction.isUnconfigured
-      notes.copy(warnings = notes.warnings ++ Seq(sentence).filterNot(_ => compacts), hasManyLogs = true)
+      notes.copy(warnings = notes.warnings ++ Seq(sentence).filterNot(_ => compacts),
+        manyLogs = TableWrite.longest(slices, written).map(_.group))
     }
 
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
@@ -312,12 +313,20 @@ object TableWrite {
   /** Number of log files of a slice from which on a write compacts the table, or warns that nothing does. */
   private[spark] val ManyLogs = 100
 
-  private[spark] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
-    val appended = written.filter(_.isLogFile).map(_.group).toSet
-    val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption
-    longest.filter(_.logs.size >= ManyLogs).map { slice =>
-      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files " +
-        "that every read merges, and nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
+  private[spark] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] =
+    longest(slices, written).map { slice =>
+      manyLogs(slice, slice.logs.size + 1) +
+        "nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
     }
+
+  /** The beginning of a sentence about a slice. */
+  private[spark] def manyLogs(slice: FileSlice, logs: Int): String =
+    s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has $logs log files that every read merges, " +
+      "and "
+
+  /** The slice with the most logs of those to which a write has appended, if they are many. */
+  private def longest(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[FileSlice] = {
+    val appended = written.filter(_.isLogFile).map(_.group).toSet
+    slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption.filter(_.logs.size >= ManyLogs)
   }
 }

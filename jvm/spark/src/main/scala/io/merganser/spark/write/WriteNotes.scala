@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
 
 /**
@@ -12,7 +13,7 @@ import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
  * @param serviceFailure sentences about the steps after the commit that failed, if any did
  * @param retries        times that the write was run again after a conflict
  * @param isRepetition   the write's transaction was committed before: this is that commit's result
- * @param hasManyLogs    whether a slice that was written has so many logs that reads suffer
+ * @param manyLogs       the file group that was written with the most logs, if they are so many that reads suffer
  */
 final case class WriteNotes(
     warnings: Seq[String] = Nil,
@@ -22,7 +23,7 @@ final case class WriteNotes(
     serviceFailure: Option[String] = None,
     retries: Int = 0,
     isRepetition: Boolean = false,
-    hasManyLogs: Boolean = false
+    manyLogs: Option[FileGroupId] = None
 ) {
 
   /** All of it as sentences, for the log. */

@@ -8,11 +8,12 @@ import io.merganser.spark.write.{TableWrite, WriteNotes, WriteResult}
 import io.merganser.table.{DirectTable, TableSuite}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.file.LogFile
-import io.merganser.table.options.IgnoredOption
+import io.merganser.table.options.{IgnoredOption, WriteOperation}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, PlannedClustering, WriteStat}
+import io.merganser.table.timeline.{Action, MergeCounts, PlannedClustering, WriteStat}
 
 import scala.util.Try
 
@@ -159,8 +160,27 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     val noted = write("k1@201=z", "hoodie.compact.inline" -> "false")
     assert(
       noted.warnings.exists(_.contains(s"${TableWrite.ManyLogs + 1} log files")) && logs == TableWrite.ManyLogs + 1)
-    assert(write("k1@202=q").warnings.isEmpty && logs == 0)
-    assert(rows(table) == Seq("k1@202=q", "k2@1=a"))
+    val never = write("k1@202=r", "hoodie.compaction.strategy" -> "PartitionRegexBasedCompactionStrategy",
+      "hoodie.compaction.partition.path.regex" -> "none")
+    assert(never.serviceFailure.isEmpty && logs == TableWrite.ManyLogs + 2)
+    assert(never.warnings.exists(w =>
+      w.contains(s"${TableWrite.ManyLogs + 2} log files") && w.contains(
+        "hoodie.compaction.strategy=PartitionRegexBasedCompactionStrategy never takes them")))
+    assert(write("k1@203=q").warnings.isEmpty && logs == 0)
+    assert(rows(table) == Seq("k1@203=q", "k2@1=a"))
+  }
+
+  test("where nothing configures compactions, one that running writes block is skipped, and is no failure") {
+    val (table, running) = blocked("t")
+    val settings = WriteConfig.parse(Map("hoodie.clean.failed.writes.policy" -> "LAZY"), Map.empty,
+      TableConfig.load(table), needsRule = false)
+    val opened = OpenTable.load(table)
+    val notes  = WriteNotes(manyLogs = Some(opened.view.slices.head.group))
+    val result = WriteResult("20260101000000000", WriteOperation.Upsert, MergeCounts(), 1, 1L, 1L, 1L, notes)
+    val done   = AfterCommit.run(spark, opened, settings, result).notes
+    assert(done.serviceFailure.isEmpty)
+    assert(done.warnings.exists(w => w.contains("was skipped: [COMPACTION_BLOCKED]") && w.contains(running.instant)))
+    running.rollback()
   }
 
   test("the report of a file group with very many logs names it and what compacts it") {

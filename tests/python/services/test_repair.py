@@ -242,6 +242,9 @@ def test_lost_properties_are_recreated_and_wrong_ones_refused(
     with pytest.raises(merganser.MerganserError, match=r"PROPERTIES_CONTRADICT_DATA.*recordkey.*'name'.*key '1'"):
         Table.repair_properties(spark, path, properties={**named, "hoodie.table.recordkey.fields": "name"})
     named["hoodie.table.recordkey.fields"] = "id"
+    unordered = {key: value for key, value in named.items() if "ordering" not in key}
+    with pytest.raises(merganser.MerganserError, match=r"PROPERTIES_CONTRADICT_DATA.*ordering.*written with 'ts'"):
+        Table.repair_properties(spark, path, properties=unordered)
     assert Table.repair_properties(spark, path, properties=named, dry_run=True)
     assert not (path / ".hoodie" / "hoodie.properties").exists()
     Table.repair_properties(spark, path, properties=named)

@@ -21,10 +21,13 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{Column, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.merganser.SparkBridge
+import org.slf4j.LoggerFactory
 import org.apache.spark.sql.types.{ByteType, DataType, IntegerType, LongType, ShortType, StringType, StructType}
 
 /** Repairs of `hoodie.properties`, checked against the table's rows; the table need not be readable before. */
 object PropertiesService {
+
+  private val Log = LoggerFactory.getLogger(classOf[PropertiesRepair])
 
   /** Stored rows whose keys are compared with those that the properties give. */
   private val Sample = 100
@@ -50,7 +53,8 @@ object PropertiesService {
         case e @ (_: java.io.FileNotFoundException | _: IllegalArgumentException) =>
           throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> source, "reason" -> e.getMessage).causedBy(e)
       }
-    repair(session, storage, properties).overwrite(properties)
+    // They are replaced on purpose.
+    repair(session, storage, properties)(e => Log.warn(e.getMessage)).overwrite(properties)
   }
 
   /**
@@ -65,15 +69,19 @@ object PropertiesService {
       dryRun: Boolean
   ): (PropertiesSource, Seq[PropertyChange]) = {
     val storage = OpenTable.storage(session, path)
-    repair(session, storage, named).restore(named, dryRun) {
+    repair(session, storage, named)(throw _).restore(named, dryRun) {
       RecreatedProperties.of(storage, named, session.conf.getAll)
     }
   }
 
-  private def repair(session: SparkSession, storage: Storage, properties: Map[String, String]): PropertiesRepair = {
+  /** @param ofOtherRule what is done about properties with another rule than that of the commits */
+  private def repair(session: SparkSession, storage: Storage, properties: Map[String, String])(
+      ofOtherRule: MerganserException => Unit
+  ): PropertiesRepair = {
     val lock = TableAccess.of(session.conf.getAll, TableConfig(properties)).lock
     new PropertiesRepair(storage, lock)(config => {
       PropertiesCheck.require(storage, config)
+      PropertiesCheck.ruleContradiction(storage, config).foreach(ofOtherRule)
       requireKeys(session, storage, config)
     })
   }

@@ -6,6 +6,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
+import io.merganser.table.rule.RecordedRule
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import io.merganser.table.timeline._
@@ -106,7 +107,7 @@ final class Transaction private[table] (
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
           val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant, Some(transactions))
-          val named  = joined.copy(extra = WriterIdentity.now ++ listed)
+          val named  = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
           complete(now, HistoryCommit.prepare(storage, now, instant, named), lock)
         }
       } catch {

@@ -2,7 +2,7 @@ package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.properties.{PartitionKind, TableConfig}
-import io.merganser.table.rule.StoredRule
+import io.merganser.table.rule.{RecordedRule, StoredRule}
 import io.merganser.table.schema.{DroppedColumns, FrameCheck}
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
@@ -11,6 +11,9 @@ import org.apache.spark.sql.types.StructType
 
 /** Refuses properties that contradict what is stored: with them rows would be missing, or keys stored twice. */
 object PropertiesCheck {
+
+  /** Commits that are searched. */
+  private val Newest = 16
 
   /**
    * @throws MerganserException PROPERTIES_CONTRADICT_DATA, MERGE_RULE_UNAVAILABLE, RECORD_KEY_COLUMN_MISSING,
@@ -29,6 +32,15 @@ object PropertiesCheck {
     timeline.tableColumns.foreach(requireColumns(config, _))
     requirePaths(storage, config, view.partitions)
   }
+
+  /**
+   * How the merge mode or the ordering fields contradict the newest commit that records them: those of Merganser do.
+   */
+  def ruleContradiction(storage: Storage, config: TableConfig): Option[MerganserException] =
+    Timeline.load(storage, config).newestFirst().take(Newest).flatMap(m =>
+      RecordedRule.contradiction(config, m.extra)).take(1).toList.headOption.map { case (key, value, recorded) =>
+      refused(storage, key, value, s"the newest commit of the table was written with $recorded")
+    }
 
   /** Where the instants of the table are. */
   private def requireLayout(storage: Storage, config: TableConfig): Unit = {

@@ -1,6 +1,7 @@
 package io.merganser.table.service
 
-import io.merganser.table.properties.{PropertiesFile, TableConfig}
+import io.merganser.table.options.Options
+import io.merganser.table.properties.{PropertiesFile, TableConfig, TableProperties}
 import io.merganser.table.storage.{Storage, TableLock}
 
 import java.io.ByteArrayInputStream
@@ -71,6 +72,7 @@ final class PropertiesRepair(storage: Storage, lock: TableLock.Settings = TableL
     def restored(): (PropertiesSource, Seq[PropertyChange]) = {
       val (source, old) = current
       val config        = checked(old.fold(recreated)(_ ++ named))
+      if (old.isEmpty) readable.foreach(requireLike(_, config, named))
       if (!dryRun) write(source, old, config)
       (source, changes(old.orElse(readable).getOrElse(Map.empty), config.properties))
     }
@@ -113,6 +115,19 @@ final class PropertiesRepair(storage: Storage, lock: TableLock.Settings = TableL
       try Some(parse(storage.readUnverified(PropertiesFile.Name)))
       catch { case _: IllegalArgumentException => None }
     }
+
+  /** What a damaged file still has of the rule and the keys is not replaced by a default. */
+  private def requireLike(damaged: Map[String, String], config: TableConfig, named: Map[String, String]): Unit =
+    for {
+      entries <- Seq(Seq(Options.StoredMergeMode, Options.MergeModeOption), Seq(Options.OrderingFields),
+        Seq(Options.RecordKey), Seq(Options.PartitionFields))
+      names = entries.flatMap(_.names)
+      if !named.keys.exists(key => names.exists(_.equalsIgnoreCase(key)))
+      key <- names
+      was <- damaged.get(key)
+      if TableProperties.of(key).isDefined && was.trim.nonEmpty && !config.properties.get(key).contains(was)
+    } throw PropertiesCheck.refused(storage, key, config.properties.getOrElse(key, ""),
+      s"the damaged ${PropertiesFile.Name} has '$was'; name the one that holds")
 
   /** From the first step on the backup is complete, so that a repetition finds it. */
   private def recreate(properties: Map[String, String]): Unit = {

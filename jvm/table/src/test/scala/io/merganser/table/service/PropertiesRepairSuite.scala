@@ -2,10 +2,12 @@ package io.merganser.table.service
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
+import io.merganser.table.rule.RecordedRule
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, OperationType, WriteStat}
 import org.apache.commons.io.FileUtils
@@ -61,6 +63,33 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       assert(conditionOf(repair(s).overwrite(changed)) == condition, changed)
       assert(stored(s) == before && !s.exists(PropertiesFile.Backup))
     }
+  }
+
+  test("what a damaged file has of the rule and the keys is not replaced by a default, unless it is named") {
+    val s     = written("t")
+    val fixed = Map("hoodie.table.ordering.fields" -> "ts", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING")
+    damage(s, "hoodie.table.ordering.fields=ts\nhoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.checksum=1\n")
+    val error = intercept[MerganserException](restored(s))
+    assert(error.condition == "PROPERTIES_CONTRADICT_DATA" && error.getMessage.contains("EVENT_TIME_ORDERING"))
+    assert(conditionOf(restored(s, fixed - "hoodie.table.ordering.fields")) == "PROPERTIES_CONTRADICT_DATA")
+    restored(s, Map("hoodie.table.ordering.fields" -> "", "hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
+    assert(stored(s)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+  }
+
+  test("properties are compared with the merge mode and ordering fields of the newest commit that records them") {
+    val s      = written("t")
+    val config = TableConfig.load(s)
+    assert(PropertiesCheck.ruleContradiction(s, config).isEmpty, "commits without them")
+    val metadata =
+      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "\"string\"") ++ RecordedRule.of(config))
+    instantFile(s, "300_350.deltacommit", metadata)
+    assert(PropertiesCheck.ruleContradiction(s, config).isEmpty)
+    val other = TableConfig(config.properties ++ Map("hoodie.table.ordering.fields" -> "ts",
+        "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING"))
+    val found = PropertiesCheck.ruleContradiction(s, other).getOrElse(fail())
+    assert(found.condition == "PROPERTIES_CONTRADICT_DATA" && found.parameters("value") == "ts")
+    assert(PropertiesCheck.ruleContradiction(s, TableConfig(other.properties + ("hoodie.table.version" -> "8"))).isEmpty,
+      "another version has other properties for the same rule")
   }
 
   test("an intact file stays, a lost one comes from its backup, else from the commits; the damaged one is kept") {

@@ -62,14 +62,22 @@ private[service] object CompactionRuns {
         a.skipped ++ b.skipped)
     }
 
+  /** The planned ones whose instants are chosen from all of them. */
+  def chosen(table: OpenTable, action: Action, choose: Seq[String] => Seq[String]): Seq[Instant] = {
+    val planned =
+      if (action == Action.LogCompaction) table.timeline.pendingLogCompactions else table.timeline.pendingCompactions
+    val wanted = choose(planned.map(_.requested)).toSet
+    planned.filter(i => wanted(i.requested))
+  }
+
   /** Registers the table after what was compacted, if anything was; then as [[joined]]. */
   def registered(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      action: Action,
-      runs: PlannedRuns[CompactionResult]
-  ): CompactionResult = {
+      action: Action
+  )(run: => PlannedRuns[CompactionResult]): CompactionResult = {
+    val runs = run
     runs.done.flatMap(_.instant).lastOption.foreach(AfterCommit.register(session, table, settings, _))
     joined(table, action, runs)
   }

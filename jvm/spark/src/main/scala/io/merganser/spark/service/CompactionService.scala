@@ -79,19 +79,9 @@ object CompactionService {
       table: OpenTable,
       settings: WriteConfig,
       chosen: Seq[String] => Seq[String] = identity
-  ): CompactionResult = {
-    val planned = table.timeline.pendingCompactions
-    val wanted  = chosen(planned.map(_.requested)).toSet
-    registered(session, table, settings,
-      runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
+  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.Compaction) {
+    runAll(session, table, settings, CompactionRuns.chosen(table, Action.Compaction, chosen))
   }
-
-  private def registered(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      runs: PlannedRuns[CompactionResult]
-  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.Compaction, runs)
 
   private def runAll(
       session: SparkSession,
@@ -114,7 +104,8 @@ object CompactionService {
 
   /** Runs compactions that others planned, too, and registers the table. */
   def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
+    CompactionRuns.registered(session, table, settings, Action.Compaction)(
+      scheduleAndRun(session, table, settings, listsAll = true))
 
   /** As [[scheduleAndRun]], but plans a compaction only if one is due. */
   def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {

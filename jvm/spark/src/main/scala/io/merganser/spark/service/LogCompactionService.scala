@@ -83,24 +83,22 @@ object LogCompactionService {
       table: OpenTable,
       settings: WriteConfig,
       chosen: Seq[String] => Seq[String] = identity
-  ): CompactionResult = {
-    val planned = table.timeline.pendingLogCompactions
-    val wanted  = chosen(planned.map(_.requested)).toSet
-    registered(session, table, settings,
-      runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
+  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction) {
+    runAll(session, table, settings, CompactionRuns.chosen(table, Action.LogCompaction, chosen))
   }
 
   /** Runs log compactions that others planned, too, and registers the table. */
   def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
+    CompactionRuns.registered(session, table, settings, Action.LogCompaction)(
+      scheduleAndRun(session, table, settings, listsAll = true))
 
   /** As [[scheduleAndRun]], of the partitions that have logs. */
   private[service] def scheduleAndRunLogged(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig
-  ): CompactionResult =
-    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = false))
+  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction)(
+    scheduleAndRun(session, table, settings, listsAll = false))
 
   /** After a write, if it is configured. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
@@ -127,13 +125,6 @@ object LogCompactionService {
       runAll(session, now, settings, schedule(session, now, settings, listsAll).toSeq)
     }
   }
-
-  private def registered(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      runs: PlannedRuns[CompactionResult]
-  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction, runs)
 
   private def runAll(
       session: SparkSession,

@@ -1,6 +1,6 @@
 package io.merganser.spark.python
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
@@ -20,7 +20,7 @@ import io.merganser.spark.service.{
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
-import io.merganser.spark.sql.procedures.{Arguments, ClusteringArguments, CreateTable, History, Procedure}
+import io.merganser.spark.sql.procedures.{ClusteringArguments, CreateTable, History}
 import io.merganser.spark.write.{Counts, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.options.{LayoutStrategy, OptionKind}
@@ -29,8 +29,7 @@ import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.Progress
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{CreateMap, Literal}
-import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
+import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.collection.JavaConverters._
 
@@ -330,42 +329,10 @@ object PythonBridge {
    * @param argumentsJson strings, booleans and integers by parameter
    */
   def call(session: SparkSession, procedure: String, argumentsJson: String, optionsJson: String): String = {
-    val definition = Procedure.byName(procedure).get
-    val options    = optionsOf(optionsJson)
-    val named = mapper.readTree(argumentsJson).fields().asScala.toSeq.map { argument =>
-      val value = argument.getValue
-      argument.getKey ->
-        (if (value.isBoolean) Literal(value.asBoolean)
-         else if (value.isInt) Literal(value.asInt)
-         else Literal(value.asText))
-    } ++ (if (options.isEmpty) Nil
-          else Seq("options" -> CreateMap(options.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })))
     val array = mapper.createArrayNode()
-    definition.rows(session, Arguments.check(definition, named)).foreach(row =>
-      array.add(node(row, definition.result)))
+    ProcedureRows.of(session, procedure, mapper.readTree(argumentsJson), optionsOf(optionsJson)).foreach(row =>
+      array.add(row))
     array.toString
-  }
-
-  private def node(row: Row, columns: StructType): ObjectNode = {
-    val node = mapper.createObjectNode()
-    columns.zip(row.toSeq).foreach { case (column, value) =>
-      node.set[JsonNode](camel(column.name), json(value, column.dataType))
-    }
-    node
-  }
-
-  private def json(value: Any, dataType: DataType): JsonNode = (value, dataType) match {
-    case (row: Row, columns: StructType) => node(row, columns)
-    case (values: collection.Seq[_], ArrayType(element, _)) =>
-      val array = mapper.createArrayNode()
-      values.foreach(v => array.add(json(v, element)))
-      array
-    case _ => mapper.valueToTree[JsonNode](value)
-  }
-
-  private def camel(name: String): String = {
-    val words = name.split('_')
-    (words.head +: words.tail.toSeq.map(_.capitalize)).mkString
   }
 
   private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {

@@ -1,0 +1,59 @@
+package io.merganser.spark.python
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.spark.sql.procedures.{Arguments, Procedure}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{CreateMap, Literal}
+import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
+
+import scala.collection.JavaConverters._
+
+/** The rows of a procedure as JSON. */
+private[python] object ProcedureRows {
+  private val mapper = new ObjectMapper
+
+  /**
+   * @param arguments strings, booleans and integers by parameter
+   * @return an object for each row, whose fields are the columns in camel case
+   */
+  def of(
+      session: SparkSession,
+      procedure: String,
+      arguments: JsonNode,
+      options: Map[String, String]
+  ): Iterator[ObjectNode] = {
+    val definition = Procedure.byName(procedure).get
+    val named = arguments.fields().asScala.toSeq.map { argument =>
+      val value = argument.getValue
+      argument.getKey ->
+        (if (value.isBoolean) Literal(value.asBoolean)
+         else if (value.isInt) Literal(value.asInt)
+         else Literal(value.asText))
+    } ++ (if (options.isEmpty) Nil
+          else Seq("options" -> CreateMap(options.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })))
+    definition.rows(session, Arguments.check(definition, named)).map(node(_, definition.result))
+  }
+
+  private def node(row: Row, columns: StructType): ObjectNode = {
+    val node = mapper.createObjectNode()
+    columns.zip(row.toSeq).foreach { case (column, value) =>
+      node.set[JsonNode](camel(column.name), json(value, column.dataType))
+    }
+    node
+  }
+
+  private def json(value: Any, dataType: DataType): JsonNode = (value, dataType) match {
+    case (row: Row, columns: StructType) => node(row, columns)
+    case (values: collection.Seq[_], ArrayType(element, _)) =>
+      val array = mapper.createArrayNode()
+      values.foreach(v => array.add(json(v, element)))
+      array
+    case _ => mapper.valueToTree[JsonNode](value)
+  }
+
+  private def camel(name: String): String = {
+    val words = name.split('_')
+    (words.head +: words.tail.toSeq.map(_.capitalize)).mkString
+  }
+}

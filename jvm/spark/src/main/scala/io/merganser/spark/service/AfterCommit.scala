@@ -38,9 +38,9 @@ object AfterCommit {
       settings: WriteConfig,
       result: WriteResult
   ): WriteResult = {
-    val background   = BackgroundServices.failures(table)
-    val dueNow       = due(settings, result)
-    val ended        = if (result.notes.isRepetition) Nil else services(session, table, dueNow)
+    val background = BackgroundServices.failures(table)
+    val dueNow     = due(settings, result)
+    val ended      = if (result.notes.isRepetition) Nil else services(session, table, dueNow)
     // The write has not requested it, and the next one to this file group does it.
     val (blocked, failed) = ended.partition { case (_, failure) =>
       dueNow.compaction.isOverdue && isBlocked(failure)

@@ -164,8 +164,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
       "hoodie.compaction.partition.path.regex" -> "none")
     assert(never.serviceFailure.isEmpty && logs == TableWrite.ManyLogs + 2)
     assert(never.warnings.exists(w =>
-      w.contains(s"${TableWrite.ManyLogs + 2} log files") && w.contains(
-        "hoodie.compaction.strategy=PartitionRegexBasedCompactionStrategy never takes them")))
+        w.contains(s"${TableWrite.ManyLogs + 2} log files") && w.contains(
+          "hoodie.compaction.strategy=PartitionRegexBasedCompactionStrategy never takes them")))
     assert(write("k1@203=q").warnings.isEmpty && logs == 0)
     assert(rows(table) == Seq("k1@203=q", "k2@1=a"))
   }

@@ -152,8 +152,9 @@ private[slice] final class Slicing(
    * which have buckets.
    */
   private def inOrder(slice: FileSlice): Seq[LogFile] = {
-    val mayOverlap = slice.logs.exists(_.completed.isEmpty) && slice.logs.exists(_.instant != slice.logs.head.instant) &&
-      FileNames.bucketOf(slice.fileId).isDefined
+    val mayOverlap =
+      slice.logs.exists(_.completed.isEmpty) && slice.logs.exists(_.instant != slice.logs.head.instant) &&
+        FileNames.bucketOf(slice.fileId).isDefined
     if (!mayOverlap) slice.logs
     else slice.logs.map(log =>
       if (log.completed.isDefined) log else log.copy(completed = archive.completionTime(log.instant))).sorted

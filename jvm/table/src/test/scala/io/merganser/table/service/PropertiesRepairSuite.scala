@@ -68,7 +68,8 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
   test("what a damaged file has of the rule and the keys is not replaced by a default, unless it is named") {
     val s     = written("t")
     val fixed = Map("hoodie.table.ordering.fields" -> "ts", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING")
-    damage(s, "hoodie.table.ordering.fields=ts\nhoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.checksum=1\n")
+    damage(s,
+      "hoodie.table.ordering.fields=ts\nhoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.checksum=1\n")
     val error = intercept[MerganserException](restored(s))
     assert(error.condition == "PROPERTIES_CONTRADICT_DATA" && error.getMessage.contains("EVENT_TIME_ORDERING"))
     assert(conditionOf(restored(s, fixed - "hoodie.table.ordering.fields")) == "PROPERTIES_CONTRADICT_DATA")
@@ -85,7 +86,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
     instantFile(s, "300_350.deltacommit", metadata)
     assert(PropertiesCheck.ruleContradiction(s, config).isEmpty)
     val other = TableConfig(config.properties ++ Map("hoodie.table.ordering.fields" -> "ts",
-        "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING"))
+      "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING"))
     val found = PropertiesCheck.ruleContradiction(s, other).getOrElse(fail())
     assert(found.condition == "PROPERTIES_CONTRADICT_DATA" && found.parameters("value") == "ts")
     assert(PropertiesCheck.ruleContradiction(s, TableConfig(other.properties + ("hoodie.table.version" -> "8"))).isEmpty,

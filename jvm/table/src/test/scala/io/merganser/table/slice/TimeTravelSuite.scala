@@ -91,7 +91,8 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "400", before = "300")
   }
 
-  test("a clean that counted file versions: a time at which the write of the remaining slice was running is too early") {
+  test(
+    "a clean that counted file versions: a time at which the write of the remaining slice was running is too early") {
     val s = storage
     table(storage = s)
     instantFile(s, "100_150.commit")

@@ -67,3 +67,40 @@ def test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_find
         hudi.upsert(path, SCHEMA, [[5, "after", 9]], **options)
         assert window(ours, late, None) == window(hudi, late, None) == [[5, "after", 9]]
         assert window(ours, times[3], None) == [[0, "hudi", 5], [3, "hudi", 5], [5, "after", 9]]
+
+
+def test_rows_that_hudi_moved_into_another_number_of_buckets_are_all_in_the_window_as_in_hudis_query(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    options = {
+        "hoodie.table.name": "rescaled",
+        "hoodie.datasource.write.table.type": MOR,
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "part",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.write.table.version": "9",
+        "hoodie.metadata.enable": "false",
+        "hoodie.index.type": "BUCKET",
+        "hoodie.bucket.index.num.buckets": "2",
+    }
+    schema = "id int, name string, ts bigint, part string"
+    hudi.upsert(path, schema, [[i, "a", 1, "p"] for i in range(6)] + [[7, "a", 1, "q"]], **options)
+    hudi.upsert(path, schema, [[0, "b", 2, "p"], [7, "b", 2, "q"]], **options)
+    hudi.sql(f"CREATE TABLE rescaled USING hudi LOCATION '{path}'")
+    move = "CALL partition_bucket_index_manager(table => 'rescaled', overwrite => 'p,4', bucket_number => 2)"
+    hudi.sql(move.replace("2)", "2, dry_run => false)"))
+    hudi.sql("DROP TABLE rescaled")
+    first, second, moved = completions(path)
+    rows = [[0, "b", 2, "p"], *([i, "a", 1, "p"] for i in range(1, 6)), [7, "b", 2, "q"]]
+    windows: dict[tuple[str, str | None], list[list[object]]] = {
+        ("000", None): rows,
+        (first, None): rows,
+        (first, second): [rows[0], rows[-1]],
+        (second, None): rows[:-1],
+        (moved, None): [],
+    }
+    for (begin, end), expected in windows.items():
+        bounds = {BEGIN: begin, **({END: end} if end else {})}
+        assert ours.read(path, "incremental", **bounds).business == expected, (begin, end)
+        assert hudi.read(path, "incremental", **bounds).business == expected, (begin, end)

@@ -296,7 +296,7 @@ class RepairResult:
     instant: str | None
     """The commit; ``None`` for a dry run, and if no key was stored more than once."""
     keys: int
-    """Keys that were stored more than once."""
+    """Keys that were stored more than once, or outside of their bucket."""
     rows: int
     """Rows of these keys; all but one of each key are gone."""
     files_written: int

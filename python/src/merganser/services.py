@@ -272,16 +272,19 @@ class TableServices:
     ) -> RepairResult:
         """Merge the rows of keys that are stored more than once into one row each, by the table's rule, in one commit.
 
-        Under a global index a key is one in the whole table, else in its partition.
+        Under a global index a key is one in the whole table, else in its partition. In a table with buckets each key
+        is in its bucket afterwards, also one that is stored once.
 
         Args:
             partition: Path of the one partition to repair; ``None`` is all of them.
             dry_run: Change nothing, and return copies of duplicate keys and the rows that would win.
             limit: Most of them to return.
-            options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
+            options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index, or the
+                number of buckets of a table that does not store it.
 
         Raises:
-            MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no record key; ``PARTITIONS_NOT_FOUND``.
+            MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no record key; ``PARTITIONS_NOT_FOUND``;
+                ``CONFIG_CONFLICT``: the files are no buckets.
             CommitConflictError: Another writer changed the same file groups meanwhile.
         """
         arguments: dict[str, Any] = {"path": self.path, "dry_run": dry_run}

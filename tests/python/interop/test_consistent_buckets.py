@@ -160,8 +160,9 @@ def test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_als
     assert ours.read(path).business == hudi.read(path).business == sort_rows(expected)
 
 
-def test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_overwritten(
-    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+@pytest.mark.parametrize("remedy", ["overwrite", "repair"])
+def test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_put_into_them(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, remedy: str
 ) -> None:
     path, settings = tmp_path / "t", options("outside", 9)
     table = f"merganser.`{path}`"
@@ -172,7 +173,12 @@ def test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_u
     with pytest.raises(MerganserError, match=r"TABLE_FEATURE_READ_ONLY.*none of its buckets"):
         ours.upsert(path, SCHEMA, rows(range(4), "a", 3, 3))
     ours.upsert(path, SCHEMA, rows(range(4), "b", 3, 3))
-    ours.spark.sql(f"INSERT OVERWRITE {table} PARTITION (day = 'a') SELECT id, amount, ts FROM {table} WHERE day = 'a'")
+    if remedy == "repair":
+        ours.spark.sql(f"CALL repair_deduplicate(path => '{path}', dry_run => false)").collect()
+    else:
+        rewritten = f"SELECT id, amount, ts FROM {table} WHERE day = 'a'"
+        ours.spark.sql(f"INSERT OVERWRITE {table} PARTITION (day = 'a') {rewritten}")
+    assert ours.read(path).business == hudi.read(path).business
     ours.upsert(path, SCHEMA, rows(range(4), "a", 3, 3))
     hudi.upsert(path, SCHEMA, rows(range(5), "a", 4, 4), **settings)
     expected = rows(range(5), "a", 4, 4) + rows(range(4), "b", 3, 3) + rows([4, 5], "b", 1, 1)

@@ -57,6 +57,70 @@ def test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_c
     assert hudi.read(path).business == ours.read(path).business == rows
 
 
+#: How Hudi stores keys of two buckets twice: the version, the type, and operation and buckets of its two writes.
+DOUBLED = [
+    ("9", MOR, ("bulk_insert", 2), ("bulk_insert", 2)),  # two file groups of each bucket: Hudi writes no more
+    ("6", COW, ("upsert", 4), ("upsert", 2)),
+    ("9", MOR, ("upsert", 2), ("upsert", 4)),
+] + (
+    [
+        ("9", COW, ("insert", 2), ("insert", 2)),
+        ("6", COW, ("bulk_insert", 2), ("bulk_insert", 2)),
+        ("8", MOR, ("upsert", 4), ("upsert", 2)),
+        ("6", MOR, ("bulk_insert", 2), ("bulk_insert", 2)),
+    ]
+    if FULL
+    else []
+)
+
+
+@pytest.mark.parametrize(("version", "kind", "first", "second"), DOUBLED)
+def test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again(
+    ours: MerganserEngine,
+    hudi: HudiEngine,
+    tmp_path: Path,
+    version: str,
+    kind: str,
+    first: tuple[str, int],
+    second: tuple[str, int],
+) -> None:
+    path = tmp_path / "t"
+
+    def options(buckets: int) -> dict[str, str]:
+        return {
+            "hoodie.table.name": "buckets",
+            "hoodie.datasource.write.recordkey.field": "id",
+            "hoodie.datasource.write.partitionpath.field": "part",
+            "hoodie.table.ordering.fields": "ts",
+            "hoodie.datasource.write.precombine.field": "ts",
+            "hoodie.datasource.write.table.type": kind,
+            "hoodie.write.table.version": version,
+            "hoodie.metadata.enable": "false",
+            "hoodie.index.type": "BUCKET",
+            "hoodie.bucket.index.num.buckets": str(buckets),
+        }
+
+    rows = [[i, "a", 5, "p"] for i in range(1, 8)]
+    hudi.write(path, SCHEMA, rows, operation=first[0], mode="overwrite", options=options(first[1]))
+    copies = [[i, "b", 9 if i % 2 else 1, "p"] for i in range(1, 7)]
+    hudi.write(path, SCHEMA, copies, operation=second[0], options=options(second[1]))
+    assert len(hudi.read(path).business) > 7
+    table = Table.load(ours.spark, str(path))
+    named = {key: value for key, value in options(2).items() if "index" in key}
+    assert table.repair_duplicates(options=named).keys > 0
+    expected = [[i, "b", 9, "p"] if i in (1, 3, 5) else [i, "a", 5, "p"] for i in range(1, 8)]
+    assert hudi.read(path).business == ours.read(path).business == expected
+    assert sorted(slice.file_id[:8] for slice in table.file_slices()) == ["00000000", "00000001"]
+    assert table.repair_duplicates(options=named).keys == 0
+    new = [[i, "c", 10, "p"] for i in range(1, 9)]
+    hudi.write(path, SCHEMA, new, options=options(2))
+    assert hudi.read(path).business == ours.read(path).business == new
+    ours.upsert(path, SCHEMA, [[1, "d", 11, "p"]], **named)
+    if kind == MOR:
+        hudi.compact(path, **{"hoodie.compact.inline.max.delta.commits": "1"})
+    assert hudi.read(path).business == ours.read(path).business == [[1, "d", 11, "p"], *new[1:]]
+
+
 @pytest.mark.parametrize("version", ["6", "9"])
 def test_hudi_reads_and_writes_a_table_whose_partitions_and_properties_were_repaired(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str

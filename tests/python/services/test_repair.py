@@ -104,6 +104,36 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
+def test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_groups_are_removed(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "t"
+    options = {TYPE: kind, ORDERING: "ts", INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
+    write(spark, path, [(i, "first", 1, "p") for i in range(8)], **options)
+    write(spark, path, [(0, "first", 20, "p")], **options)
+    # As if other writers had two buckets: half of the keys are in buckets that they do not look for.
+    two = {key: value for key, value in properties(path).items() if not key.endswith("checksum")}
+    two["hoodie.bucket.index.num.buckets"] = "2"
+    file = tmp_path / "two.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in two.items()))
+    spark.sql(f"CALL repair_overwrite_hoodie_props(path => '{path}', new_props_file_path => '{file}')").collect()
+    table = Table.load(spark, str(path))
+    write(spark, path, [(i, "copy", 10, "p") for i in range(8)])
+    before = rows_of(table.df())
+    moved = table.repair_duplicates(dry_run=True)
+    assert moved.keys > 0
+    assert rows_of(table.df()) == before
+    assert table.repair_duplicates().keys == moved.keys
+    expected = [(0, "first", 20, "p")] + [(i, "copy", 10, "p") for i in range(1, 8)]
+    assert rows_of(table.df()) == expected
+    assert {slice.file_id[:8] for slice in table.file_slices()} == {"00000000", "00000001"}
+    assert stored(spark, table) == list(range(8))
+    assert table.repair_duplicates().keys == 0
+    write(spark, path, [(i, "new", 30, "p") for i in range(8)])
+    assert rows_of(table.df()) == [(i, "new", 30, "p") for i in range(8)]
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
 def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
     options = {TYPE: kind, ORDERING: "ts", PARTITION: "part", INDEX: "GLOBAL_SIMPLE"}

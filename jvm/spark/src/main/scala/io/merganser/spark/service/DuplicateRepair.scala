@@ -17,7 +17,7 @@ import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 /**
  * What a repair of duplicates changed.
  *
- * @param keys   that were stored more than once
+ * @param keys   that were stored more than once, or outside of their bucket
  * @param copies rows of these keys
  * @param write  the commit; None if there was no duplicate
  */
@@ -51,6 +51,8 @@ final case class DuplicateCopy(
  * Merges the rows of keys that a table stores more than once, by the table's rule, in one commit.
  *
  * The index decides which rows have the same key: those of one partition, or under a global index those of the table.
+ * In a table with buckets each key has its row in the file group of its bucket afterwards, and other file groups are
+ * removed once they are empty.
  */
 object DuplicateRepair {
 
@@ -66,18 +68,26 @@ object DuplicateRepair {
   ): DuplicateReport = {
     require(opened, partition)
     val config  = of(settings)
-    val started = new Counted(session, settings, partition)
+    val buckets = IndexResolver.bucketsOf(settings.index, opened)
+    val started = new Counted(session, settings, partition, buckets)
     if (!opened.timeline.hasWrites) DuplicateReport(0, 0, None)
     else {
-      val write = new TableWrite(session, opened, config, fixedIndex = Some(config.index))
+      val write = new TableWrite(session, opened, config, fixedIndex = Some(config.index), newKeysIn = buckets)
       try {
         val result = ServiceStep(session, opened, "repair duplicates") {
           write.change(opened.schema, Nil, readAt = None, looksUpAllPartitions = false)(started)
         }
-        if (result.instant.isEmpty) DuplicateReport(0, 0, None)
-        else {
+        def removeEmpty(): Unit = buckets.foreach(EmptiedGroups.remove(session, opened.refreshed(), settings, _,
+            partition))
+        if (result.instant.isEmpty) {
+          // An earlier repair may have been stopped before this step.
+          removeEmpty()
+          DuplicateReport(0, 0, None)
+        } else {
           val done = AfterCommit.run(session, opened, settings, result)
           compact(session, opened, settings, done.instant)
+          AfterCommit.quietly(done.instant, s"remove the empty file groups of ${opened.storage}; repair again")(
+            removeEmpty())
           DuplicateReport(started.keys, started.copies, Some(done))
         }
       } finally started.close()
@@ -97,10 +107,10 @@ object DuplicateRepair {
       limit: Int
   ): DuplicatePreview = {
     require(table, partition)
-    val counted = new Counted(session, settings, partition)
+    val counted = new Counted(session, settings, partition, IndexResolver.bucketsOf(settings.index, table))
     val slices  = new WriteSlices(table)
     try ServiceStep(session, table, "find duplicates") {
-        val found = counted.all(table, slices)
+        val found = counted.all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Cleared)
         val fixed = Seq(PreparedSchema.SliceColumn.name, MergedCopies.Role, MergedCopies.Commit,
           PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
         val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
@@ -137,9 +147,10 @@ object DuplicateRepair {
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      partition: Option[String]
+      partition: Option[String],
+      buckets: Option[IndexType.Bucket]
   ): DuplicateKeys = DuplicateKeys(session, table, settings,
-    byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty)
+    byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty, buckets)
 
   /** Until logs are compacted, base files have the deleted copies: an index that reads only those would find them. */
   private def compact(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit =
@@ -153,7 +164,8 @@ object DuplicateRepair {
   private final class Counted(
       session: SparkSession,
       settings: WriteConfig,
-      partition: Option[String]
+      partition: Option[String],
+      buckets: Option[IndexType.Bucket]
   ) extends StatementRows with AutoCloseable {
     private var open = Option.empty[PersistedRows]
 
@@ -166,7 +178,7 @@ object DuplicateRepair {
     /** The rows of the write, and the copies that stay as they are. */
     def all(table: OpenTable, slices: WriteSlices): DataFrame = {
       close()
-      val found = DuplicateRepair.keys(session, table, settings, partition)
+      val found = DuplicateRepair.keys(session, table, settings, partition, buckets)
       val rows  = new PersistedRows(found.merged(slices, partition), found.columns)
       open = Some(rows)
       val at = found.columns.fieldIndex(MergedCopies.Copies)

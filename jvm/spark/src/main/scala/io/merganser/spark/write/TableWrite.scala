@@ -71,12 +71,14 @@ trait StatementRows {
  * and merged with the stored rows in a single pass.
  *
  * @param fixedIndex used in place of the table's: for rows that have their slices already
+ * @param newKeysIn  the buckets of those that have none
  */
 final class TableWrite(
     session: SparkSession,
     opened: OpenTable,
     settings: WriteConfig,
-    fixedIndex: Option[IndexType] = None
+    fixedIndex: Option[IndexType] = None,
+    newKeysIn: Option[IndexType.Bucket] = None
 ) {
   private val storage = opened.storage
   private val config  = opened.config
@@ -181,8 +183,8 @@ final class TableWrite(
           val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, moveOrphans)
           val incoming = rows(table, slices, transaction.instant)
           prepared = Some(incoming)
-          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(
-            incoming.rows, slices)
+          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
+            .write(incoming.rows, slices)
           val stats = written.map(_.stat).groupBy(_.partitionPath)
           val metadata = CommitMetadata(
             operationType = operationType(replaced),

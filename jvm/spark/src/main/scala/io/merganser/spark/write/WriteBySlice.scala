@@ -21,6 +21,8 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
 
   private val columns = incoming.tagged
 
+  private val places = newKeysIn.map(BucketPlaces(_, table, transaction.instant, replaces = false))
+
   def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] = {
     val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     def byKey(rows: DataFrame, byPath: Boolean): KeyedBatch =
@@ -45,9 +47,12 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[SliceWritten] = {
     val work = tagged.work
     // New rows may name partitions in which no key was looked up.
-    val placement = Placement.plan(slices.of(work.newByPartition.keySet), work, config.isMergeOnRead,
+    val planned = Placement.plan(slices.of(work.newByPartition.keySet), work, config.isMergeOnRead,
       settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
+    val placement = places.fold(planned)(planned.withBuckets(_, work.newBuckets, transaction.instant))
+    places.foreach(p =>
+      p.store(work.newBuckets.map(_._1).map(path => path -> Set(p.in(path).code)).toMap))
     if (placement.targets.isEmpty) Nil
     else {
       val shared           = session.sparkContext.broadcast(placement)
@@ -106,15 +111,21 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   private def workload(tagged: RDD[InternalRow]): Workload = {
     val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
     val arrival            = incoming.arrivalOrdinal
+    val key                = incoming.keyOrdinal
+    val buckets            = places
     val parts = Partitions.collect(tagged) { it =>
       var moved   = 0L
       val bySlice = mutable.HashMap.empty[Int, Long]
       val fresh   = mutable.HashMap.empty[UTF8String, Long]
+      val added   = mutable.HashSet.empty[(String, Int)]
       while (it.hasNext) {
         val row   = it.next()
         val slice = row.getInt(width)
         if (slice >= 0) bySlice(slice) = bySlice.getOrElse(slice, 0L) + 1
-        else {
+        else if (buckets.isDefined) {
+          val path = row.getUTF8String(partition).toString
+          added += ((path, buckets.get.in(path).of(row.getUTF8String(key))))
+        } else {
           if (row.getLong(arrival) == PartitionMove.Last) moved += 1
           val path = row.getUTF8String(partition)
           fresh.get(path) match {
@@ -123,12 +134,13 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
           }
         }
       }
-      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved))
+      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved,
+          added.toSet))
     }
     def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) =>
       k -> counts.map(_._2).sum
     }
-    Workload(sum(parts.map(_._1)), sum(parts.map(_._2)), parts.map(_._3).sum)
+    Workload(sum(parts.map(_._1)), sum(parts.map(_._2)), parts.map(_._3).sum, parts.flatMap(_._4).toSet)
   }
 }
 

@@ -23,7 +23,11 @@ import org.apache.spark.util.LongAccumulator
 
 import scala.collection.mutable
 
-/** The distributed steps of a write: rows to their file groups, file groups to files. */
+/**
+ * The distributed steps of a write: rows to their file groups, file groups to files.
+ *
+ * @param newKeysIn the buckets of keys that have no slice, where the index is SIMPLE because rows have theirs already
+ */
 private[write] final case class WriteTasks(
     session: SparkSession,
     table: OpenTable,
@@ -31,7 +35,8 @@ private[write] final case class WriteTasks(
     index: IndexType,
     schema: StructType,
     incoming: PreparedSchema,
-    transaction: Transaction
+    transaction: Transaction,
+    newKeysIn: Option[IndexType.Bucket] = None
 ) {
   private[write] val config = table.config
   private val writer        = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))

@@ -70,10 +70,22 @@ private[write] final class BucketPlaces private (index: IndexType.Bucket, rings:
   /**
    * Slices by partition path and bucket.
    *
-   * @throws MerganserException TABLE_FEATURE_READ_ONLY if a partition has rows outside of its buckets
+   * @throws MerganserException TABLE_FEATURE_READ_ONLY if a partition has rows outside of its buckets, or two file
+   *                            groups of one bucket
    */
-  def byBucket(slices: Seq[FileSlice], table: OpenTable): Map[(UTF8String, Int), FileSlice] =
-    slices.flatMap(s => bucketOf(s, table).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
+  def byBucket(slices: Seq[FileSlice], table: OpenTable): Map[(UTF8String, Int), FileSlice] = {
+    val numbered = slices.flatMap(s => bucketOf(s, table).map(b => (UTF8String.fromString(s.partitionPath), b) -> s))
+    val unique   = numbered.toMap
+    if (unique.size < numbered.size)
+      numbered.find { case (at, slice) => unique(at) != slice }.foreach { case (at, slice) =>
+        throw twice(slice, unique(at), at._2, table)
+      }
+    unique
+  }
+
+  private def twice(one: FileSlice, other: FileSlice, bucket: Int, table: OpenTable) =
+    refused(one, table, s"has file groups '${one.fileId}' and '${other.fileId}' of bucket $bucket",
+      "another engine added the second one, and a key may be in either")
 
   /**
    * The bucket that is a slice; None if its file id is not that of a bucket.
@@ -86,11 +98,15 @@ private[write] final class BucketPlaces private (index: IndexType.Bucket, rings:
     bucket
   }
 
-  private def outside(slice: FileSlice, table: OpenTable) = MerganserException("TABLE_FEATURE_READ_ONLY",
-    "path" -> table.storage,
-    "feature" -> s"partition '${slice.partitionPath}' has file group '${slice.fileId}', which is none of its buckets",
-    "reason" -> "an overwrite by another engine left its buckets as they were, so that a key would be stored twice",
-    "remedy" -> "Replace the partition with INSERT OVERWRITE, by its own rows")
+  private def outside(slice: FileSlice, table: OpenTable) =
+    refused(slice, table, s"has file group '${slice.fileId}', which is none of its buckets",
+      "an overwrite by another engine left its buckets as they were, so that a key would be stored twice")
+
+  private def refused(slice: FileSlice, table: OpenTable, what: String, reason: String) = MerganserException(
+    "TABLE_FEATURE_READ_ONLY", "path" -> table.storage,
+    "feature" -> s"partition '${slice.partitionPath}' $what", "reason" -> reason,
+    "remedy" -> ("CALL repair_deduplicate(dry_run => false) puts its rows into their buckets, and INSERT OVERWRITE " +
+      "replaces the partition"))
 }
 
 private[write] object BucketPlaces {

@@ -42,6 +42,39 @@ private[spark] object IndexResolver {
     }
   }
 
+  /**
+   * The buckets that the keys of a table belong to, also where its files contradict them: file groups may have the
+   * number of one bucket, and keys be in those of others. None for a table without buckets, and where nothing
+   * configures their number and it cannot be inferred.
+   *
+   * @throws io.merganser.merge.MerganserException CONFIG_CONFLICT if the files are not numbered as buckets are, or of
+   *                                               another engine of buckets; BUCKET_COUNT_UNKNOWN
+   */
+  def bucketsOf(configured: IndexType, table: OpenTable): Option[IndexType.Bucket] = {
+    val stored           = BucketMetadata.stored(table.storage, table.timeline)
+    lazy val slices      = table.view.slices
+    lazy val areNumbered = slices.forall(s => FileNames.bucketOf(s.fileId).exists(_ < MostBuckets))
+    def named(bucket: IndexType.Bucket): IndexType = stored match {
+      case Some(BucketMetadata.Stored(layout, count)) if !bucket.layout.exists(_ != layout) =>
+        bucket.copy(bucket.buckets.orElse(count).orElse(DefaultCount), layout = Some(layout))
+      case None if bucket.buckets.isDefined && !bucket.layout.contains(BucketLayout.Rings) && areNumbered =>
+        bucket.copy(layout = bucket.layout.orElse(Some(BucketLayout.Fixed)))
+      case _ => resolve(bucket, table)
+    }
+    val found = configured match {
+      case bucket: IndexType.Bucket                                                                   => named(bucket)
+      case IndexType.ByFiles(bucket) if stored.isDefined || (bucket.buckets.isDefined && areNumbered) => named(bucket)
+      case IndexType.ByFiles(bucket) if slices.nonEmpty && areNumbered =>
+        try counted(bucket.copy(layout = Some(BucketLayout.Fixed)), table, slices, storedKeys(table, slices))
+        catch { case e: MerganserException if e.condition == "BUCKET_COUNT_UNKNOWN" => configured }
+      case _ => configured
+    }
+    found match {
+      case bucket: IndexType.Bucket => Some(bucket)
+      case _                        => None
+    }
+  }
+
   /** How keys are looked up in all partitions; None if they are not, or if the table has no partitions. */
   def globalKeys(index: IndexType, config: TableConfig): Option[IndexType.GlobalKeys] = index match {
     case simple: IndexType.Simple if config.partitionFields.nonEmpty => simple.global

@@ -23,9 +23,15 @@ final case class FileGroupTarget(
 /**
  * Row counts of a write: tagged rows by slice, new rows by partition path.
  *
- * @param moved new rows that were stored in another partition
+ * @param moved      new rows that were stored in another partition
+ * @param newBuckets buckets without a file group that get rows, by partition path; their rows are in no other count
  */
-final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, Long], moved: Long = 0L)
+final case class Workload(
+    bySlice: Map[Int, Long],
+    newByPartition: Map[String, Long],
+    moved: Long = 0L,
+    newBuckets: Set[(String, Int)] = Set.empty
+)
 
 /**
  * Third step of a write: assigns a file group to every row. Tagged rows go where their key is stored; new keys fill up
@@ -34,15 +40,18 @@ final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, L
  * @param targets    the file groups the write touches
  * @param sliceGroup for each slice, its index in `targets`, or -1
  * @param newGroups  for each partition path with new keys, cumulative shares of 2^32 and the targets they belong to
+ * @param newBuckets where new keys go in a table whose buckets have no file group yet
  */
 final case class Placement(
     targets: IndexedSeq[FileGroupTarget],
     sliceGroup: Array[Int],
-    newGroups: Map[UTF8String, (Array[Long], Array[Int])]
+    newGroups: Map[UTF8String, (Array[Long], Array[Int])],
+    newBuckets: Option[NewBuckets] = None
 ) {
 
   def group(slice: Int, partitionPath: UTF8String, key: UTF8String): Int =
     if (slice >= 0) sliceGroup(slice)
+    else if (newBuckets.isDefined) newBuckets.get.group(partitionPath, key)
     else {
       val (shares, groups) = newGroups(partitionPath)
       val hash             = Placement.hash(key) & 0xffffffffL
@@ -50,6 +59,23 @@ final case class Placement(
       while (hash >= shares(i)) i += 1
       groups(i)
     }
+
+  /** With file groups for the buckets of new keys. */
+  private[write] def withBuckets(places: BucketPlaces, buckets: Set[(String, Int)], instant: String): Placement = {
+    val sorted = buckets.toSeq.sorted
+    val added = sorted.map { case (path, bucket) =>
+      FileGroupTarget(path, places.in(path).newFileId(bucket, instant, path), None, isLog = false, isBucket = true)
+    }
+    val at = sorted.zipWithIndex.map { case ((path, bucket), i) =>
+      (UTF8String.fromString(path), bucket) -> (targets.length + i)
+    }
+    copy(targets = targets ++ added, newBuckets = Some(NewBuckets(places, at.toMap)))
+  }
+}
+
+/** @param groups index in the targets of a placement, by partition path and bucket */
+private[write] final case class NewBuckets(places: BucketPlaces, groups: Map[(UTF8String, Int), Int]) {
+  def group(path: UTF8String, key: UTF8String): Int = groups((path, places.in(path.toString).of(key)))
 }
 
 object Placement {

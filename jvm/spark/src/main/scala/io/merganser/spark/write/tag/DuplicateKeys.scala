@@ -2,8 +2,9 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
+import io.merganser.spark.write.place.{BucketGroups, ShuffleTasks, WriteSlices}
 import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.table.options.IndexType
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
@@ -18,18 +19,21 @@ import org.apache.spark.sql.types.{LongType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The keys that a table stores more than once, and what their copies are merged into.
+ * The keys that a table stores more than once, and what their copies are merged into. In a table with buckets also keys
+ * that are stored outside of their bucket.
  *
  * Keys alone are read and shuffled first; of the duplicate ones the rows are read, by the scan and the merge join of
  * tagging.
  *
- * @param byPath true where equal keys of different partitions are different rows
+ * @param byPath  true where equal keys of different partitions are different rows
+ * @param buckets where keys belong; None: anywhere
  */
 private[spark] final case class DuplicateKeys(
     session: SparkSession,
     table: OpenTable,
     settings: WriteConfig,
-    byPath: Boolean
+    byPath: Boolean,
+    buckets: Option[IndexType.Bucket] = None
 ) {
   private val config  = table.config
   private val order   = KeyOrder(byPath)
@@ -49,8 +53,9 @@ private[spark] final case class DuplicateKeys(
     val listed = chosen.fold(slices.all)(partition => slices.of(Set(partition)))
     if (listed.isEmpty) session.sparkContext.emptyRDD
     else {
-      val tasks = settings.shuffleTasks.getOrElse(ShuffleTasks.forStored(session, listed))
-      val batch = new KeyedBatch(session, repeated(listed, tasks), DuplicateKeys.Columns, order, tasks)
+      val tasks  = settings.shuffleTasks.getOrElse(ShuffleTasks.forStored(session, listed))
+      val groups = buckets.map(BucketGroups(_, table, slices.listed))
+      val batch  = new KeyedBatch(session, repeated(slices.listed, tasks, groups), DuplicateKeys.Columns, order, tasks)
       val scan = StoredKeyScan(session, table, layout, StoredKeys.Live(reader(layout)), order,
         session.sparkContext.collectionAccumulator[Int], filters = false)
       val path     = KeyColumns.pathOf(session, settings.keyed(config), table.schema, layout)
@@ -58,7 +63,7 @@ private[spark] final case class DuplicateKeys(
       val times    = completionTimes
       Tagging.mergeJoin(batch, scan, slices) { (found, join) =>
         val fold = new MergedCopies(table.schema, layout, compiled, found.map(SliceRef(_)).toArray, times,
-          if (byPath) None else Some(path))
+          if (byPath) None else Some(path), groups)
         (rows, keys) => {
           val matches = new BufferedMatches
           join(rows, keys, matches).flatMap(_ => fold(matches.take().live))
@@ -76,7 +81,7 @@ private[spark] final case class DuplicateKeys(
     if (slices.isEmpty) (0L, Nil)
     else {
       val tasks = settings.shuffleTasks.getOrElse(ShuffleTasks.forStored(session, slices))
-      val found = Partitions.collect[InternalRow, (Long, Seq[(String, String)])](repeated(slices, tasks)) { keys =>
+      val found = Partitions.collect[InternalRow, (Long, Seq[(String, String)])](repeated(slices, tasks, None)) { keys =>
         var (count, some) = (0L, List.empty[(String, String)])
         keys.foreach { row =>
           if (count < most) some ::= row.getUTF8String(0).toString -> row.getUTF8String(1).toString
@@ -87,17 +92,22 @@ private[spark] final case class DuplicateKeys(
       (found.map(_._1).sum, found.flatMap(_._2).sorted.take(most))
     }
 
-  /** One row for each key that is stored more than once. */
-  private def repeated(slices: Seq[FileSlice], tasks: Int): RDD[InternalRow] = {
+  /** One row for each key that is stored more than once, or outside of its bucket. */
+  private def repeated(slices: Seq[FileSlice], tasks: Int, groups: Option[BucketGroups]): RDD[InternalRow] = {
     val (reads, compares) = (reader(keyOnly), byPath)
     val at                = reads.schema.fieldIndex(MetaColumns.RecordKey)
-    val keys = Partitions.map(session.sparkContext.parallelize(slices, math.min(slices.size, 4 * tasks))) { it =>
-      it.flatMap { slice: FileSlice =>
+    val numbered          = slices.zipWithIndex
+    val keys = Partitions.map(session.sparkContext.parallelize(numbered, math.min(slices.size, 4 * tasks))) { it =>
+      it.flatMap { case (slice: FileSlice, number: Int) =>
         val rows = reads.rows(slice)
         TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
-        val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), 0L))
+        val path = UTF8String.fromString(slice.partitionPath)
+        val out  = new GenericInternalRow(Array[Any](null, path, DuplicateKeys.InPlace))
         val keys = rows.filterNot(_.isNullAt(at)).map { row =>
-          out.update(0, row.getUTF8String(at))
+          val key = row.getUTF8String(at)
+          out.update(0, key)
+          groups.foreach(g =>
+            out.update(2, if (g.of(path, key) == number) DuplicateKeys.InPlace else DuplicateKeys.Misplaced))
           out: InternalRow
         }
         keys ++ { rows.close(); Iterator.empty }
@@ -120,11 +130,15 @@ private[spark] final case class DuplicateKeys(
 
 private[spark] object DuplicateKeys {
 
+  /** Of a key, in the column of arrival: whether it is stored in its bucket. */
+  private[tag] final val InPlace   = 0L
+  private[tag] final val Misplaced = 1L
+
   private val Columns: StructType = StructType(Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath).map(
     MetaColumns.schema(_)) :+ StructField(PreparedSchema.Arrival, LongType, nullable = false))
 }
 
-/** Of sorted keys those that come more than once, each once; the rows are copies. */
+/** Of sorted keys those that come more than once, or are misplaced, each once; the rows are copies. */
 private final class RepeatedKeys(sorted: Iterator[InternalRow], byPath: Boolean) extends Iterator[InternalRow] {
   private[this] var last: InternalRow  = _
   private[this] var isTaken            = false
@@ -135,7 +149,8 @@ private final class RepeatedKeys(sorted: Iterator[InternalRow], byPath: Boolean)
       val row = sorted.next()
       if (last == null || !isSame(row)) {
         last = row.copy()
-        isTaken = false
+        isTaken = row.getLong(2) == DuplicateKeys.Misplaced
+        if (isTaken) ahead = last
       } else if (!isTaken) {
         isTaken = true
         ahead = last

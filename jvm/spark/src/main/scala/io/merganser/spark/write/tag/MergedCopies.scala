@@ -2,6 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import io.merganser.spark.write.place.BucketGroups
 import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
@@ -17,11 +18,13 @@ import scala.util.Try
  *
  * If the result is one of the copies, that one is kept where it is, and the others are deleted from their slices. If
  * it is a row of its own, all copies are deleted, and it is written into the slice of the newest copy in its partition.
- * A copy that shares its slice with one to be deleted is written again: a delete has no other address than the key.
+ * A copy that shares its slice with one to be deleted is written again: a delete has no other address than the key. In a
+ * table with buckets the row of a key is in its bucket afterwards, also if the key is stored once.
  *
  * @param slices  the slices that may hold copies
  * @param times   completion times of writes by their requested times
  * @param pathOf  the partition path of a row of the layout; None if all copies of a key have the same
+ * @param groups  where keys belong; None: anywhere
  */
 private[write] final class MergedCopies(
     data: StructType,
@@ -29,7 +32,8 @@ private[write] final class MergedCopies(
     compiled: CompiledRule,
     slices: Array[SliceRef],
     times: Map[String, String],
-    pathOf: Option[Expression]
+    pathOf: Option[Expression],
+    groups: Option[BucketGroups] = None
 ) extends Serializable {
   import MergedCopies._
 
@@ -45,20 +49,30 @@ private[write] final class MergedCopies(
 
   /** @param found rows of one key, from [[StoredKeyScan]] */
   def apply(found: Seq[InternalRow]): Iterator[InternalRow] =
-    if (found.size < 2) Iterator.empty
+    if (found.size < 2 && (found.isEmpty || groups.isEmpty)) Iterator.empty
     else {
       val copies = found.map(row => Copy(stored(row), row.getInt(StoredKeyScan.SliceOrdinal))).sortBy(committed)
-      val result = merge(copies)
-      val kept   = result.map(bytes).fold(-1)(own => copies.lastIndexWhere(copy => bytes(copy.row) == own))
-      val target = result.map(row => if (kept >= 0) copies(kept).slice else sliceFor(row, copies))
-      val stays  = kept >= 0 && copies.count(_.slice == copies(kept).slice) == 1
+      val from   = slices(copies.head.slice).path
+      val own    = groups.map(_.of(from, copies.head.row.getUTF8String(key)))
+      val result = if (copies.size == 1) Some(copies.head.row) else merge(copies)
+      val kept = result.map(bytes).fold(-1)(row =>
+        copies.lastIndexWhere(copy => own.forall(_ == copy.slice) && bytes(copy.row) == row))
+      val target =
+        result.map(row => own.getOrElse(if (kept >= 0) copies(kept).slice else sliceFor(row, copies)))
+      val stays = kept >= 0 && copies.count(_.slice == copies(kept).slice) == 1
       val outcomes = copies.zipWithIndex.map { case (copy, i) =>
-        out(copy.row, copy.slice, if (stays && i == kept) Kept else Removed, copy.row.getUTF8String(commit))
+        val role = if (stays && i == kept) Kept else Removed
+        out(copy.row, copy.slice, slices(copy.slice).path, role, copy.row.getUTF8String(commit))
       }
       val written =
         if (stays) Nil
-        else result.map(row => out(row, target.get, Written, null)).toSeq
-      val rows = outcomes ++ written
+        else result.map(row => out(row, target.get, pathFor(row, target.get, from), Written, null)).toSeq
+      // A delete in the logs may have a larger ordering value than the row that is moved there.
+      val cleared = for {
+        group <- target if written.nonEmpty && own.isDefined && group >= 0
+        if groups.get.mayHaveDeletes(group) && !copies.exists(_.slice == group)
+      } yield out(copies.head.row, group, from, Cleared, null)
+      val rows = outcomes ++ cleared ++ written
       rows.head.update(width + CopiesAt, copies.size)
       rows.iterator
     }
@@ -100,11 +114,14 @@ private[write] final class MergedCopies(
     copy
   }
 
-  private def out(row: InternalRow, slice: Int, role: Int, time: UTF8String): GenericInternalRow = {
+  /** @param from the partition of the copies, if they are all in one */
+  private def pathFor(row: InternalRow, slice: Int, from: UTF8String): UTF8String =
+    if (slice >= 0) slices(slice).path else path.fold(from)(_(row).getUTF8String(0).copy())
+
+  private def out(row: InternalRow, slice: Int, where: UTF8String, role: Int, time: UTF8String): GenericInternalRow = {
     val out = new GenericInternalRow(width + Added)
     (0 until width).foreach(i => out.update(i, RowLayout.valueAt(row, i, types(i))))
-    val isDelete = role == Removed
-    val where    = if (slice >= 0) slices(slice).path else path.get(row).getUTF8String(0).copy()
+    val isDelete = role == Removed || role == Cleared
     Seq[Any](row.getUTF8String(key), where, if (isDelete) 0L else 1L, isDelete, slice, role, 0, time).zipWithIndex
       .foreach { case (value, i) => out.update(width + i, value) }
     out
@@ -123,6 +140,9 @@ private[spark] object MergedCopies {
 
   /** A row that is written, after the deletes. */
   final val Written = 2
+
+  /** A delete in the slice of the row that is written, which has no copy of it. */
+  final val Cleared = 3
 
   val Role = "__merganser_role"
 

@@ -1,0 +1,80 @@
+package io.merganser.spark.service
+
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.TableWrite
+import io.merganser.spark.write.place.BucketGroups
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.{CommitRequest, Transaction, Work, WriteBasis}
+import io.merganser.table.options.IndexType
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.settings.WriteConfig
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Removes file groups that are those of no bucket and have no row: Hudi writes to no table in which two file groups
+ * have the number of one bucket.
+ */
+private[service] object EmptiedGroups {
+
+  /**
+   * @param partition path of the one partition to look at; None: all
+   * @return the commit that removed some, if there were any
+   */
+  def remove(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      index: IndexType.Bucket,
+      partition: Option[String]
+  ): Option[String] =
+    if (extra(table, index, partition).isEmpty) None
+    else ServiceStep(session, table, "remove empty file groups") {
+      val options = Transaction.Options.of(settings).copy(opened = Some(table.timeline), transaction = None)
+      Transaction.run(table.storage, table.config, Action.ReplaceCommit, options) { transaction =>
+        val now = new OpenTable(table.storage, table.config, transaction.timeline)
+        // What a compaction or a clustering has planned is its own.
+        val busy  = now.timeline.groupsInCompaction.keySet ++ now.timeline.groupsInClustering.keySet
+        val empty = withoutRows(session, now, settings, extra(now, index, partition).filterNot(s => busy(s.group)))
+        if (empty.isEmpty) Work[Option[String]](None, None)
+        else {
+          val metadata = CommitMetadata(
+            OperationType.Cluster,
+            Map.empty,
+            Map("schema" -> AvroSchemas.toAvro(now.forCommit(now.schema), now.config.name).toString,
+              TableWrite.WriterKey -> TableWrite.Writer),
+            empty.groupBy(_.partitionPath).map { case (path, slices) => path -> slices.map(_.fileId) }
+          )
+          Work[Option[String]](Some(transaction.instant),
+            Some(CommitRequest(metadata, empty.map(_.group).toSet, WriteBasis())))
+        }
+      }
+    }
+
+  private def extra(table: OpenTable, index: IndexType.Bucket, partition: Option[String]): Seq[FileSlice] = {
+    val slices = partition.fold(table.view.slices)(table.view.slices(_)).toIndexedSeq
+    val groups = BucketGroups(index, table, slices)
+    slices.indices.filter(groups.isExtra).map(slices)
+  }
+
+  private def withoutRows(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      slices: Seq[FileSlice]
+  ): Seq[FileSlice] = {
+    val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
+    val reader = new SliceReader(table.storage, table.config, settings.rule, table.schema, key,
+      LogVisibility(table.timeline), rowKey = table.rowKey)
+    Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
+      it.filter { slice =>
+        val rows = reader.rows(slice)
+        try !rows.hasNext
+        finally rows.close()
+      }
+    }
+  }
+}

@@ -38,6 +38,7 @@ from merganser.errors import (
     TableNotFoundError,
 )
 from merganser.explanations import ColumnOrigin, RecordExplanation, RecordVersion, SearchedFiles
+from merganser.frames import combine, merge_frames
 from merganser.history import History, HistoryEntry
 from merganser.results import CommitResult, FileSlice, LogFile
 from merganser.service_results import (
@@ -115,8 +116,10 @@ __all__ = [
     "VerifyResult",
     "WriteOptions",
     "changes",
+    "combine",
     "condition_of",
     "configure",
+    "merge_frames",
     "options",
     "session",
 ]

@@ -23,13 +23,19 @@ def condition_of(error: BaseException) -> str | None:
         except Exception as error:
             if merganser.condition_of(error) == "COMMIT_CONFLICT": ...
     """
+    ours = error_of(error)
+    return None if ours is None else ours.condition
+
+
+def error_of(error: BaseException) -> MerganserError | None:
+    """Return the jar's error for which an exception was raised, or ``None`` if it is not Merganser's."""
     current: BaseException | None = error
     for _ in range(_MAX_CAUSES):
         if current is None:
             return None
         ours = _carried(current)
         if ours is not None:
-            return ours.condition
+            return ours
         current = current.__cause__ or current.__context__
     return None
 

@@ -436,7 +436,7 @@ class Table(TableServices, TableChanges, TableInspection):
         options: WriteOptions | Options | None,
         txn: tuple[str, int] | None,
     ) -> CommitResult:
-        _require_frame(operation, rows)
+        require_frame(operation, rows)
         wire = merged_options(_transaction(txn), _wire(options))
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
 
@@ -509,7 +509,7 @@ def _columns(spark: SparkSession, schema: object) -> StructType:
     )
 
 
-def _require_frame(operation: str, rows: Any) -> None:
+def require_frame(operation: str, rows: Any) -> None:
     if isinstance(rows, str):
         raise TypeError(
             f"{operation} takes a Spark DataFrame, not a string. For a query: spark.sql(...). To delete by a "

@@ -242,3 +242,14 @@ def test_a_stream_of_changes_is_applied_by_the_server(spark: SparkSession, path:
     )
     assert query.awaitTermination(120)
     assert [row["status"] for row in table.df().collect()] == ["new"]
+
+
+def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSession) -> None:
+    stored = spark.createDataFrame([(1, 5, "it's"), (2, 5, "new")], "id int, ts int, v string")
+    changes = spark.createDataFrame([(1, 4, "late"), (2, 6, "paid")], "id int, ts int, v string")
+    merged = merganser.merge_frames(stored, merganser.combine(changes, "id", ordering_by="ts"), "id", ordering_by="ts")
+    for _ in range(2):
+        assert sorted(tuple(row) for row in merged.collect()) == [(1, 5, "it's"), (2, 6, "paid")]
+    with pytest.raises(merganser.MerganserError) as failed:
+        merganser.combine(changes, "key")
+    assert failed.value.condition == "RECORD_KEY_COLUMN_MISSING"

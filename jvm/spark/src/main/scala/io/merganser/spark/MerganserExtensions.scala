@@ -9,6 +9,8 @@ import io.merganser.spark.sql.{
   FrameWriteDetection,
   DeferredStatements,
   InsertStrategy,
+  MergedRows,
+  MergedRowsStrategy,
   PartitionOverwrites,
   StatementLine,
   TableChanges
@@ -17,7 +19,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 
 /**
  * The class for `spark.sql.extensions`: CALL, MERGE, UPDATE and DELETE on every Spark line, and writes of data frames
- * by name; the function `hudi_table_changes`.
+ * by name; the functions `hudi_table_changes`, `merganser_combine` and `merganser_merge`.
  */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
@@ -28,10 +30,13 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
     // Functions
     extensions.injectTableFunction(TableChanges.function)
+    extensions.injectTableFunction(MergedRows.combine)
+    extensions.injectTableFunction(MergedRows.merge)
 
     // Analyzer extensions. The order matters: commands are deferred before their stars are expanded, and released last.
     extensions.injectResolutionRule(_ => FrameWriteDetection)
     extensions.injectResolutionRule(_ => ColumnRetyping)
+    extensions.injectResolutionRule(MergedRows.Resolve(_))
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))
@@ -44,5 +49,6 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(RowLevelCommandStrategy(_))
     extensions.injectPlannerStrategy(InsertStrategy(_))
     extensions.injectPlannerStrategy(_ => DescribeStrategy)
+    extensions.injectPlannerStrategy(_ => MergedRowsStrategy)
   }
 }

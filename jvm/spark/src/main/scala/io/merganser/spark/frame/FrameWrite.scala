@@ -1,19 +1,17 @@
 package io.merganser.spark.frame
 
-import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.merge.MerganserException
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, StoredKeyForm}
-import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{DroppedColumns, FrameCheck, MetaColumns, SchemaEvolution}
-import io.merganser.table.settings.{KeylessTable, NewTable, WriteConfig}
+import io.merganser.table.settings.{NewTable, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
@@ -124,14 +122,10 @@ object FrameWrite {
     else if (settings.operation == WriteOperation.Delete) table.schema
     else if (!settings.evolvesSchema) FrameCheck.withNullsOf(frame.schema, table.schema)
     else {
-      val columns = withoutFlag(frame.schema, table.schema)
+      val columns = FrameColumns.withoutFlag(frame.schema, table.schema)
       val evolved = SchemaEvolution.ofWrite(table.config, table.schema, columns, settings.widensToString)
       FrameCheck.withNullsOf(frame.schema, evolved)
     }
-
-  /** Drops the delete flag column from the frame's schema unless the table stores it. */
-  private def withoutFlag(frame: StructType, data: StructType): StructType =
-    StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
 
   private def create(
       session: SparkSession,
@@ -145,7 +139,7 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
-    check(frame, schema, TableConfig(config), parsed, missing = Set.empty, logsPartialRows = true)
+    FrameColumns.check(frame, schema, TableConfig(config), parsed, missing = Set.empty, logsPartialRows = true)
     Creation.begin(storage, config, parsed.lock)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
@@ -169,9 +163,9 @@ object FrameWrite {
       readAt: Option[Timeline] = None
   ): WriteResult = {
     val missing = addedAndMissing(table, settings, frame, data)
-    check(frame, data, table.config, settings, missing, table.logsPartialRows)
+    FrameColumns.check(frame, data, table.config, settings, missing, table.logsPartialRows)
     val isDelete = settings.operation == WriteOperation.Delete
-    val masks    = if (isDelete) Nil else provided(frame, data, settings)
+    val masks    = if (isDelete) Nil else FrameColumns.provided(frame, data, settings)
     val rows     = KeylessFrames.identified(table.config, settings.operation, frame)
     val result   = new TableWrite(session, table, settings).run(rows, data, lit(isDelete), replaced, masks, readAt)
     AfterCommit.run(session, table, settings, result)
@@ -194,71 +188,6 @@ object FrameWrite {
     if (settings.missingColumns != MissingColumns.Added || missing.isEmpty) Set.empty
     else if (settings.operation != WriteOperation.Upsert && merges) Set.empty
     else missing.intersect(table.timeline.addedColumns)
-  }
-
-  /**
-   * Checks that the frame has what the operation needs, before anything is written.
-   *
-   * @param missing columns that it may omit; it must have the table's others
-   * @param logsPartialRows whether the logs of an existing table may have rows with some of the columns
-   */
-  private def check(
-      frame: DataFrame,
-      data: StructType,
-      config: TableConfig,
-      settings: WriteConfig,
-      missing: Set[String],
-      logsPartialRows: Boolean
-  ): Unit = {
-    AvroSchemas.checkColumns(data)
-    val isDelete = settings.operation == WriteOperation.Delete
-    val ordering = if (isDelete || !needsOrdering(settings)) Nil else CompiledRule.orderingFields(settings.rule, data)
-    // Deletes by the meta columns name their partition there.
-    val partitions = if (isDelete && KeylessTable.is(config)) Nil else config.partitionFields
-    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields,
-      partitions, ordering)
-    val compared =
-      if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
-      else withoutFlag(frame.schema, data)
-    val isStrict = settings.missingColumns == MissingColumns.Reject || settings.missingColumns == MissingColumns.Added
-    FrameCheck.requireSchema(compared, StructType(data.filterNot(f => missing(f.name))), config.name,
-      nullForMissing = isDelete || !isStrict)
-    if (!isDelete && settings.missingColumns == MissingColumns.Keep)
-      FrameCheck.missingInside(data, compared).foreach { path =>
-        throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
-          "reason" -> s"the rows lack '$path', and no stored field is kept in a struct that they provide")
-      }
-    if (
-      settings.missingColumns == MissingColumns.Keep && !isDelete && settings.operation != WriteOperation.Upsert &&
-      provided(frame, data, settings).nonEmpty
-    )
-      throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
-        "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
-        "key" -> Options.MissingColumnsOption.key)
-    // Logs with full rows: the rule would be applied both when they are written and when they are read.
-    val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
-      (settings.rule.isInstanceOf[StoredRule.UserMerger] || settings.rule.addsValues)
-    if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
-      throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
-        "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
-        "logs" -> (if (config.version < 8) s"table version ${config.version}"
-                   else "a table with versions of its columns"),
-        "key" -> Options.MissingColumnsOption.key)
-  }
-
-  /** Whether the frame must have the ordering fields: without them, new keys get null ordering values. */
-  private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {
-    case MissingColumns.Reject | MissingColumns.Added => true
-    case MissingColumns.Null                          => false
-    case MissingColumns.Keep                          => settings.nullOrdering == NullOrdering.Reject
-  }
-
-  /** The columns that all rows of the frame provide, where columns that it lacks keep their stored values. */
-  private def provided(frame: DataFrame, data: StructType, settings: WriteConfig): Seq[ColumnMask] = {
-    val columns = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isDefined).toSet
-    val keeps = settings.missingColumns == MissingColumns.Keep ||
-      settings.missingColumns == MissingColumns.Added && settings.operation == WriteOperation.Upsert
-    if (!keeps || columns.size == data.length) Nil else Seq(ColumnMask(columns, inserts = true))
   }
 
   /** The columns of a frame as a new table stores them. */

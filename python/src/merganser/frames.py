@@ -1,0 +1,117 @@
+"""Data frames merged by a table's rule, without a table."""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from merganser._conditions import error_of
+from merganser.config import MergeMode, Options, merged_options
+from merganser.table import require_frame
+
+
+def combine(
+    rows: DataFrame,
+    keys: str | Sequence[str],
+    *,
+    ordering_by: str | Sequence[str] | None = None,
+    merge_mode: MergeMode | None = None,
+    options: Options | None = None,
+) -> DataFrame:
+    """Return one row for each key: what a new table would have after an upsert of these rows.
+
+    A key whose last change is a delete has no row. Nothing runs before the frame that is returned does.
+
+    Args:
+        rows: One or more versions of each row, in the order of their arrival. A column ``_hoodie_is_deleted`` marks
+            deletes; the result does not have it.
+        keys: Column or columns that identify a row.
+        ordering_by: Column or columns whose larger value wins, compared in this order.
+        merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
+        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a marker of deletes.
+
+    Raises:
+        MerganserError: What an upsert into such a table raises: a column is missing, settings contradict each other.
+            A row without a key is an error of the query that reads the result.
+    """
+    return _merged("merganser_combine", [rows], _options(keys, ordering_by, merge_mode, options))
+
+
+def merge_frames(
+    stored: DataFrame,
+    changes: DataFrame,
+    keys: str | Sequence[str],
+    *,
+    ordering_by: str | Sequence[str] | None = None,
+    merge_mode: MergeMode | None = None,
+    options: Options | None = None,
+) -> DataFrame:
+    """Return the rows of ``stored`` after an upsert of ``changes``, as a table with these settings would have them.
+
+    Args:
+        stored: One row for each key, with the columns of the result. A key that comes twice is changed in both rows.
+        changes: One or more versions of each row, in the order of their arrival, with the same columns. To omit some,
+            set ``spark.merganser.write.missingColumns`` as for an upsert. A column ``_hoodie_is_deleted`` marks
+            deletes.
+        keys: Column or columns that identify a row.
+        ordering_by: Column or columns whose larger value wins, compared in this order.
+        merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
+        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a marker of deletes.
+
+    Raises:
+        MerganserError: As :func:`combine`.
+    """
+    return _merged("merganser_merge", [stored, changes], _options(keys, ordering_by, merge_mode, options))
+
+
+def _options(
+    keys: str | Sequence[str],
+    ordering_by: str | Sequence[str] | None,
+    merge_mode: MergeMode | None,
+    options: Options | None,
+) -> dict[str, str]:
+    named = {
+        "hoodie.datasource.write.recordkey.field": keys,
+        "hoodie.table.ordering.fields": ordering_by,
+        "hoodie.write.record.merge.mode": merge_mode,
+    }
+    return merged_options(named, options)
+
+
+def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> DataFrame:
+    for frame in frames:
+        require_frame(function, frame)
+    spark = frames[0].sparkSession
+    names = [f"merganser_rows_{uuid.uuid4().hex}" for _ in frames]
+    for name, frame in zip(names, frames):
+        frame.createOrReplaceTempView(name)
+    settings = ", ".join(f"{_literal(key)}, {_literal(value)}" for key, value in options.items())
+    arguments = ", ".join([*(_literal(name) for name in names), f"map({settings})"])
+    try:
+        result = spark.sql(f"SELECT * FROM {function}({arguments})")
+        result.schema  # noqa: B018  a client of Spark Connect resolves the query here, and reports its errors
+    except Exception as error:
+        _drop(spark, names)
+        ours = error_of(error)
+        if ours is None:
+            raise
+        raise ours from error
+    # A client of Spark Connect resolves the views again with each query of the frame.
+    weakref.finalize(result, _drop, spark, names)
+    return result
+
+
+def _drop(spark: SparkSession, views: list[str]) -> None:
+    try:
+        for view in views:
+            spark.catalog.dropTempView(view)
+    except Exception:  # the session has ended, and its views with it
+        pass
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

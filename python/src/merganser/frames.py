@@ -31,7 +31,7 @@ def combine(
         keys: Column or columns that identify a row.
         ordering_by: Column or columns whose larger value wins, compared in this order.
         merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
-        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a marker of deletes.
+        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
 
     Raises:
         MerganserError: What an upsert into such a table raises: a column is missing, settings contradict each other.
@@ -59,7 +59,7 @@ def merge_frames(
         keys: Column or columns that identify a row.
         ordering_by: Column or columns whose larger value wins, compared in this order.
         merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
-        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a marker of deletes.
+        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
 
     Raises:
         MerganserError: As :func:`combine`.

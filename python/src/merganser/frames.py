@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._conditions import error_of
 from merganser.config import MergeMode, Options, merged_options
-from merganser.table import require_frame
+from merganser.table import require_frame, rule_options
 
 
 def combine(
     rows: DataFrame,
     keys: str | Sequence[str],
+    rule: Mapping[str, str] | None = None,
     *,
     ordering_by: str | Sequence[str] | None = None,
     merge_mode: MergeMode | None = None,
@@ -29,6 +30,7 @@ def combine(
         rows: One or more versions of each row, in the order of their arrival. A column ``_hoodie_is_deleted`` marks
             deletes; the result does not have it.
         keys: Column or columns that identify a row.
+        rule: How each column of two versions becomes one value, as for :meth:`Table.create`.
         ordering_by: Column or columns whose larger value wins, compared in this order.
         merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
         options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
@@ -37,13 +39,14 @@ def combine(
         MerganserError: What an upsert into such a table raises: a column is missing, settings contradict each other.
             A row without a key is an error of the query that reads the result.
     """
-    return _merged("merganser_combine", [rows], _options(keys, ordering_by, merge_mode, options))
+    return _merged("merganser_combine", [rows], _options(keys, rule, ordering_by, merge_mode, options))
 
 
 def merge_frames(
     stored: DataFrame,
     changes: DataFrame,
     keys: str | Sequence[str],
+    rule: Mapping[str, str] | None = None,
     *,
     ordering_by: str | Sequence[str] | None = None,
     merge_mode: MergeMode | None = None,
@@ -57,6 +60,7 @@ def merge_frames(
             set ``spark.merganser.write.missingColumns`` as for an upsert. A column ``_hoodie_is_deleted`` marks
             deletes.
         keys: Column or columns that identify a row.
+        rule: How each column of two versions becomes one value, as for :meth:`Table.create`.
         ordering_by: Column or columns whose larger value wins, compared in this order.
         merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
         options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
@@ -64,11 +68,12 @@ def merge_frames(
     Raises:
         MerganserError: As :func:`combine`.
     """
-    return _merged("merganser_merge", [stored, changes], _options(keys, ordering_by, merge_mode, options))
+    return _merged("merganser_merge", [stored, changes], _options(keys, rule, ordering_by, merge_mode, options))
 
 
 def _options(
     keys: str | Sequence[str],
+    rule: Mapping[str, str] | None,
     ordering_by: str | Sequence[str] | None,
     merge_mode: MergeMode | None,
     options: Options | None,
@@ -77,6 +82,7 @@ def _options(
         "hoodie.datasource.write.recordkey.field": keys,
         "hoodie.table.ordering.fields": ordering_by,
         "hoodie.write.record.merge.mode": merge_mode,
+        **rule_options(rule, None),
     }
     return merged_options(named, options)
 

@@ -91,7 +91,7 @@ class Table(TableServices, TableChanges, TableInspection):
                 "hoodie.datasource.write.table.type": table_type,
                 "hoodie.write.record.merge.mode": merge_mode,
                 "hoodie.index.type": index,
-                **_rule_options(rule, rule_groups),
+                **rule_options(rule, rule_groups),
             },
             options,
         )
@@ -441,7 +441,7 @@ class Table(TableServices, TableChanges, TableInspection):
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
 
 
-def _rule_options(
+def rule_options(
     rule: Mapping[str, str] | None, groups: Mapping[str, Mapping[str, Columns]] | None
 ) -> dict[str, Columns]:
     functions = {

@@ -75,6 +75,8 @@ def test_the_result_is_a_frame_like_any_other(spark: SparkSession, tmp_path: Pat
         (2, 7, "paid"),
         (4, 2, "up"),
     ]
+    amounts = spark.createDataFrame([(1, 2), (1, 3), (2, 4)], "id int, amount int")
+    assert rows(merganser.combine(amounts, "id", {"amount": "sum"})) == [(1, 5), (2, 4)]
     # A table's rows are merged as they are read, without its meta columns; and a table gives the same.
     save(stored, tmp_path / "t", {KEY: "id", "hoodie.table.ordering.fields": "ts"})
     table = Table.load(spark, str(tmp_path / "t"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, field
+from datetime import datetime
 from html import escape
 from typing import Any
+
+from merganser._wire import built, utc, wire
 
 
 @dataclass(frozen=True)
@@ -17,13 +19,13 @@ class HistoryEntry:
     other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
     """
 
-    instant: str
+    instant: str = field(metadata=wire("instantTime"))
     """Requested time in the zone of the table's timeline; identifies the action."""
-    requested_at: datetime | None
+    requested_at: datetime | None = field(metadata=wire(of=utc))
     """The same in UTC; ``None`` for instants that are no times."""
-    completed: str | None
+    completed: str | None = field(metadata=wire("completedTime"))
     """When it was completed, in the format of ``instant``; ``None`` while it is pending, and in version 6."""
-    completed_at: datetime | None
+    completed_at: datetime | None = field(metadata=wire(of=utc))
     """When it was completed, in UTC; in version 6 by the modification time of its file. ``None`` while pending."""
     elapsed_ms: int | None
     """From its request to its completion; ``None`` for a savepoint."""
@@ -48,7 +50,7 @@ class HistoryEntry:
     duplicates: int | None
     appended: int | None
     appended_deletes: int | None
-    files: int | None
+    files: int | None = field(metadata=wire("filesWritten"))
     """Base and log files written."""
     rows_written: int | None
     bytes_written: int | None
@@ -72,39 +74,7 @@ class HistoryEntry:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
         """Build one from what the jar answers."""
-        return cls(
-            instant=wire["instantTime"],
-            requested_at=_time(wire["requestedAt"]),
-            completed=wire["completedTime"],
-            completed_at=_time(wire["completedAt"]),
-            elapsed_ms=wire["elapsedMs"],
-            action=wire["action"],
-            operation=wire["operation"],
-            state=wire["state"],
-            user=wire["user"],
-            application=wire["application"],
-            engine=wire["engine"],
-            inserted=wire["inserted"],
-            updated=wire["updated"],
-            unchanged=wire["unchanged"],
-            late=wire["late"],
-            ties=wire["ties"],
-            deleted=wire["deleted"],
-            duplicates=wire["duplicates"],
-            appended=wire["appended"],
-            appended_deletes=wire["appendedDeletes"],
-            files=wire["filesWritten"],
-            rows_written=wire["rowsWritten"],
-            bytes_written=wire["bytesWritten"],
-            groups_replaced=wire["groupsReplaced"],
-            files_deleted=wire["filesDeleted"],
-            bytes_deleted=wire["bytesDeleted"],
-            partitions=wire["partitions"],
-            planned=wire["planned"],
-            comment=wire["comment"],
-            readable=wire["readable"],
-            archived=wire["archived"],
-        )
+        return built(cls, wire)
 
     def __str__(self) -> str:
         """One line: when, what, how much, by whom."""
@@ -193,10 +163,3 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return escape(str(value))
-
-
-def _time(value: int | datetime | None) -> datetime | None:
-    """A time in UTC: of the bridge in milliseconds since 1970, of a statement in the local zone, as PySpark has it."""
-    if value is None or isinstance(value, datetime):
-        return None if value is None else value.astimezone(timezone.utc)
-    return datetime.fromtimestamp(value / 1000, timezone.utc)

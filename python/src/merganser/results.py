@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
 from typing import Any
+
+from merganser._wire import built, wire
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class CommitResult:
     """Versions written to log files, deletes among them."""
     appended_deletes: int
     """Deletes written to log files."""
-    files: int
+    files: int = field(metadata=wire("filesWritten"))
     """Files written."""
     rows_written: int
     bytes_written: int
@@ -69,30 +72,7 @@ class CommitResult:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
         """Build one from what the jar answers."""
-        return cls(
-            instant=wire["instant"],
-            operation=wire["operation"],
-            inserted=wire["inserted"],
-            updated=wire["updated"],
-            unchanged=wire["unchanged"],
-            late=wire["late"],
-            ties=wire["ties"],
-            deleted=wire["deleted"],
-            duplicates=wire["duplicates"],
-            appended=wire["appended"],
-            appended_deletes=wire["appendedDeletes"],
-            files=wire["filesWritten"],
-            rows_written=wire["rowsWritten"],
-            bytes_written=wire["bytesWritten"],
-            elapsed_ms=wire["elapsedMs"],
-            warnings=tuple(wire["warnings"]),
-            ignored_options=tuple(wire["ignoredOptions"]),
-            columns_added=tuple(wire["columnsAdded"]),
-            columns_widened=tuple(wire["columnsWidened"]),
-            service_failure=wire["serviceFailure"],
-            retries=wire["retries"],
-            is_repetition=wire["isRepetition"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -112,9 +92,9 @@ class FileSlice:
     file_id: str
     base_instant: str
     base_file: str | None
-    base_size_bytes: int
+    base_size_bytes: int = field(metadata=wire("baseSizeBytes", empty=0))
     """0 without a base file."""
-    log_files: tuple[LogFile, ...]
+    log_files: tuple[LogFile, ...] = field(metadata=wire(of=partial(built, LogFile)))
 
     @property
     def log_size_bytes(self) -> int:
@@ -124,14 +104,7 @@ class FileSlice:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> FileSlice:
         """Build one from what the jar answers."""
-        return cls(
-            partition_path=wire["partitionPath"],
-            file_id=wire["fileId"],
-            base_instant=wire["baseInstant"],
-            base_file=wire["baseFile"],
-            base_size_bytes=wire["baseSizeBytes"] or 0,
-            log_files=tuple(LogFile(log["name"], log["sizeBytes"]) for log in wire["logFiles"]),
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -142,27 +115,15 @@ class TableInfo:
     path: str
     type: str
     version: int
-    record_key: tuple[str, ...]
-    partition_by: tuple[str, ...]
-    ordering_by: tuple[str, ...]
+    record_key: tuple[str, ...] = field(metadata=wire("recordKeyFields"))
+    partition_by: tuple[str, ...] = field(metadata=wire("partitionFields"))
+    ordering_by: tuple[str, ...] = field(metadata=wire("orderingFields"))
     merge_mode: str
     index: str | None
-    schema_json: str
-    rule_json: str | None = None
+    schema_json: str = field(metadata=wire("schema"))
+    rule_json: str | None = field(default=None, metadata=wire("mergeRule"))
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> TableInfo:
         """Build one from what the jar answers."""
-        return cls(
-            name=wire["name"],
-            path=wire["path"],
-            type=wire["type"],
-            version=wire["version"],
-            record_key=tuple(wire["recordKeyFields"]),
-            partition_by=tuple(wire["partitionFields"]),
-            ordering_by=tuple(wire["orderingFields"]),
-            merge_mode=wire["mergeMode"],
-            index=wire["index"],
-            schema_json=wire["schema"],
-            rule_json=wire.get("mergeRule"),
-        )
+        return built(cls, wire)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
+
+from merganser._wire import built, utc, wire
 
 _Restored = TypeVar("_Restored", bound="RestoreResult")
 
@@ -16,7 +19,7 @@ class CompactionResult:
     """The plan or the result of a compaction or log compaction. One that is only scheduled has written nothing yet."""
 
     instant: str
-    files: int
+    files: int = field(metadata=wire("filesWritten"))
     """Base files written; log files, by a log compaction."""
     rows_written: int
     bytes_written: int
@@ -30,15 +33,7 @@ class CompactionResult:
         """Build one from what the jar answers; ``None`` when nothing was compacted."""
         if wire["instant"] is None:
             return None
-        return cls(
-            instant=wire["instant"],
-            files=wire["filesWritten"],
-            rows_written=wire["rowsWritten"],
-            bytes_written=wire["bytesWritten"],
-            log_files_compacted=wire["logFilesCompacted"],
-            elapsed_ms=wire["elapsedMs"],
-            left=tuple(wire["left"]),
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -47,9 +42,9 @@ class ClusteringResult:
 
     instants: tuple[str, ...]
     """Those run, or the one scheduled."""
-    file_groups_replaced: int
+    file_groups_replaced: int = field(metadata=wire("filesReplaced"))
     """File groups whose rows are in other ones now."""
-    files: int
+    files: int = field(metadata=wire("filesWritten"))
     """Base files written."""
     rows_written: int
     bytes_written: int
@@ -63,15 +58,7 @@ class ClusteringResult:
         """Build one from what the jar answers; ``None`` when nothing was clustered."""
         if not wire["instants"]:
             return None
-        return cls(
-            instants=tuple(wire["instants"]),
-            file_groups_replaced=wire["filesReplaced"],
-            files=wire["filesWritten"],
-            rows_written=wire["rowsWritten"],
-            bytes_written=wire["bytesWritten"],
-            elapsed_ms=wire["elapsedMs"],
-            left=tuple(wire["left"]),
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ class ServiceStatus:
     runs: int
     failures: int
     """Runs that failed since the last one that succeeded."""
-    last_run: datetime | None
+    last_run: datetime | None = field(metadata=wire(of=utc))
     """When its last run ended, in UTC."""
     last_instant: str | None
     """The newest instant that it completed."""
@@ -99,18 +86,7 @@ class ServiceStatus:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> ServiceStatus:
         """Build one from what the jar answers."""
-        ended = wire["lastRun"]
-        return cls(
-            service=wire["service"],
-            state=wire["state"],
-            interval_seconds=wire["intervalSeconds"],
-            runs=wire["runs"],
-            failures=wire["failures"],
-            last_run=None if ended is None else datetime.fromtimestamp(ended / 1000, tz=timezone.utc),
-            last_instant=wire["lastInstant"],
-            waits_for=wire["waitsFor"],
-            last_error=wire["lastError"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -169,23 +145,17 @@ class ArchiveResult:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> ArchiveResult:
         """Build one from what the jar answers."""
-        return cls(
-            instants=wire["instants"],
-            first=wire["first"],
-            last=wire["last"],
-            remaining=wire["remaining"],
-            elapsed_ms=wire["elapsedMs"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
 class Savepoint:
     """A write whose files cleans retain, so that the table stays readable as of it."""
 
-    instant: str
+    instant: str = field(metadata=wire("savepointTime"))
     """Requested time of the write."""
-    created_by: str
-    created_at: datetime
+    created_by: str = field(metadata=wire("savepointedBy"))
+    created_at: datetime = field(metadata=wire("savepointedAt", of=utc))
     """In UTC."""
     comments: str
     files: int
@@ -194,13 +164,7 @@ class Savepoint:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Savepoint:
         """Build one from what the jar answers."""
-        return cls(
-            instant=wire["savepointTime"],
-            created_by=wire["savepointedBy"],
-            created_at=datetime.fromtimestamp(wire["savepointedAt"] / 1000, timezone.utc),
-            comments=wire["comments"],
-            files=wire["files"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -214,10 +178,10 @@ class TakenBack:
     """``COMPLETED``, or for what was only planned ``REQUESTED`` or ``INFLIGHT``."""
     operation: str | None
     """Such as ``UPSERT``; ``None`` for what was only planned."""
-    rows_inserted: int
+    rows_inserted: int = field(metadata=wire("rows_inserted"))
     """Rows of new keys, as the commit counts them per file; 0 for services, which change no row."""
-    rows_updated: int
-    rows_deleted: int
+    rows_updated: int = field(metadata=wire("rows_updated"))
+    rows_deleted: int = field(metadata=wire("rows_deleted"))
 
 
 @dataclass(frozen=True)
@@ -226,7 +190,7 @@ class RestoredFile:
 
     path: str
     """Below the table's folder."""
-    size_bytes: int
+    size_bytes: int = field(metadata=wire("size"))
 
 
 @dataclass(frozen=True)
@@ -237,13 +201,13 @@ class RestoreResult:
     """Requested time of the restore; ``None`` for a dry run, and if there was nothing to take back."""
     newest_commit: str | None
     """Requested time of the newest write that stays; ``None`` if none does."""
-    taken_back: tuple[TakenBack, ...]
+    taken_back: tuple[TakenBack, ...] = field(metadata=wire(of=partial(built, TakenBack)))
     """The newest first."""
-    files: tuple[RestoredFile, ...]
+    files: tuple[RestoredFile, ...] = field(metadata=wire(of=partial(built, RestoredFile)))
     """The data files that are deleted."""
     file_groups_visible: tuple[str, ...]
     """File groups that overwrites had replaced and that are visible again: partition path and file id."""
-    elapsed_ms: int
+    elapsed_ms: int = field(metadata=wire("timeTakenInMillis"))
 
     @property
     def bytes_deleted(self) -> int:
@@ -258,14 +222,7 @@ class RestoreResult:
     @classmethod
     def from_wire(cls: type[_Restored], wire: Mapping[str, Any]) -> _Restored:
         """Build one from what the jar answers."""
-        return cls(
-            instant=wire["instant"],
-            newest_commit=wire["newestCommit"],
-            taken_back=tuple(TakenBack(**taken) for taken in wire["takenBack"]),
-            files=tuple(RestoredFile(file["path"], file["size"]) for file in wire["files"]),
-            file_groups_visible=tuple(wire["fileGroupsVisible"]),
-            elapsed_ms=wire["timeTakenInMillis"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -339,10 +296,10 @@ def _field(wire: Mapping[str, Any], name: str) -> Any:
 class OrphanFile:
     """A data file that no commit names."""
 
-    path: str
+    path: str = field(metadata=wire("orphanFileLocation"))
     """Whole."""
-    size_bytes: int
-    modified_at: datetime
+    size_bytes: int = field(metadata=wire("sizeInBytes"))
+    modified_at: datetime = field(metadata=wire("lastModified", of=utc))
     """In UTC."""
     instant: str
     """In its name."""
@@ -351,13 +308,7 @@ class OrphanFile:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> OrphanFile:
         """Build one from what the jar answers."""
-        return cls(
-            path=wire["orphanFileLocation"],
-            size_bytes=wire["sizeInBytes"],
-            modified_at=datetime.fromtimestamp(wire["lastModified"] / 1000, timezone.utc),
-            instant=wire["instant"],
-            reason=wire["reason"],
-        )
+        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -385,11 +336,11 @@ class PartitionRepair:
 class PropertyChange:
     """A property of a table before and after a repair; ``None`` where it is not there."""
 
-    key: str
-    before: str | None
-    after: str | None
+    key: str = field(metadata=wire("property"))
+    before: str | None = field(metadata=wire("oldValue"))
+    after: str | None = field(metadata=wire("newValue"))
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> PropertyChange:
         """Build one from what the jar answers."""
-        return cls(key=wire["property"], before=wire["oldValue"], after=wire["newValue"])
+        return built(cls, wire)

@@ -1,0 +1,51 @@
+"""Dataclasses from what the jar answers, by the names of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+def wire(name: str | None = None, *, of: Callable[[Any], Any] | None = None, empty: Any = None) -> dict[str, Any]:
+    """The metadata of a field that is not its namesake in the jar's answer as it is.
+
+    Args:
+        name: Its name there; ``None`` for ``rowsWritten`` where the field is ``rows_written``.
+        of: Makes its value, or each item of a list, from what is there.
+        empty: The value in place of null.
+    """
+    return {"name": name, "of": of, "empty": empty}
+
+
+def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
+    """Build a dataclass; lists become tuples.
+
+    Raises:
+        KeyError: The answer lacks a field.
+    """
+    values = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        value, of = answer[one.metadata.get("name") or _camel(one.name)], one.metadata.get("of")
+        if value is None:
+            values[one.name] = one.metadata.get("empty")
+        elif isinstance(value, (list, tuple)):
+            values[one.name] = tuple(value if of is None else map(of, value))
+        else:
+            values[one.name] = value if of is None else of(value)
+    return kind(**values)
+
+
+def utc(value: int | datetime) -> datetime:
+    """A time in UTC: of the bridge in milliseconds since 1970, of a statement in the local zone, as PySpark has it."""
+    if isinstance(value, datetime):
+        return value.astimezone(timezone.utc)
+    return datetime.fromtimestamp(value / 1000, timezone.utc)
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(map(str.capitalize, tail))

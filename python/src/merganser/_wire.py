@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -25,11 +25,12 @@ def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
     """Build a dataclass; lists become tuples.
 
     Raises:
-        KeyError: The answer lacks a field.
+        KeyError: The answer lacks a field without a default.
     """
     values = {}
     for one in fields(kind):  # type: ignore[arg-type]
-        value, of = answer[one.metadata.get("name") or _camel(one.name)], one.metadata.get("of")
+        name, of = one.metadata.get("name") or _camel(one.name), one.metadata.get("of")
+        value = answer[name] if one.default is MISSING else answer.get(name, one.default)
         if value is None:
             values[one.name] = one.metadata.get("empty")
         elif isinstance(value, (list, tuple)):

@@ -112,6 +112,7 @@ def start(spark: SparkSession, settings: Settings, table: str, kind: str) -> Str
     return lake.apply_changes(
         events,
         preset=PRESET,
+        quarantine=True,  # for a repeated update that lacks a value, after its row was deleted
         checkpoint=str(settings.path("checkpoints", kind, table)),
         trigger={"processingTime": settings.trigger},
         query_name=f"{kind}/{table}",

@@ -14,7 +14,7 @@ from merganser.changes import _stream
 from merganser.changes._apply import apply_batch
 from merganser.changes._create import new_table
 from merganser.changes._preset import Preset
-from merganser.changes._spec import Spec, spec_of
+from merganser.changes._spec import Spec, names_of, spec_of
 from merganser.changes._target import target_of
 from merganser.config import IndexType, Options, TableType, WriteOptions, merged_options
 from merganser.results import TableInfo
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from merganser._transport import Transport
 
-Names = Union[str, Sequence[str]]
+Names = Union[str, "Column", Sequence[Union[str, "Column"]]]
 _T = TypeVar("_T", bound="TableChanges")
 
 
@@ -44,10 +44,10 @@ class TableChanges:
         sequence_by: Names | None = None,
         apply_as_deletes: str | Column | None = None,
         apply_as_truncates: str | Column | None = None,
-        ignore_null_updates: bool | None = None,
+        ignore_null_updates: bool | Names | None = None,
         columns: Names | Mapping[str, str] | StructType | None = None,
         except_columns: Names | None = None,
-        stored_as_scd_type: int = 1,
+        stored_as_scd_type: int | str | None = 1,
         source_table: str | None = None,
         quarantine: Any = None,
         options: WriteOptions | Options | None = None,
@@ -56,6 +56,10 @@ class TableChanges:
         trigger: Mapping[str, Any] | None = None,
         query_name: str | None = None,
         on_batch: _stream.OnBatch | None = None,
+        column_list: Names | None = None,
+        except_column_list: Names | None = None,
+        ignore_null_updates_column_list: Names | None = None,
+        ignore_null_updates_except_column_list: Names | None = None,
     ) -> Any:
         """Apply changes of another database: inserts, updates, deletes and truncates, in any order.
 
@@ -68,8 +72,8 @@ class TableChanges:
             preset: Name of the envelope, such as ``"debezium_postgres"``, or a configured
                 :class:`merganser.changes.Preset`.
             keys: The table's record key columns. ``None`` takes the table's.
-            sequence_by: Column or columns of the rows that are larger in a later change of a key. With a preset,
-                ``None`` takes the order of the envelope.
+            sequence_by: Column or columns of the rows that are larger in a later change of a key, also as
+                ``struct("day", "seq")``. With a preset, ``None`` takes the order of the envelope.
             apply_as_deletes: Condition on a row that makes it a delete.
             apply_as_truncates: Condition on a row that deletes all rows up to it.
             ignore_null_updates: Whether null leaves the stored value; this belongs to the table, ``None`` takes that.
@@ -86,6 +90,11 @@ class TableChanges:
             trigger: Arguments of the stream's trigger, such as ``{"availableNow": True}``.
             query_name: Name of the stream.
             on_batch: Called after each micro-batch with its number and its :class:`ApplyResult`.
+            column_list: ``columns``, as Spark's AUTO CDC names it.
+            except_column_list: ``except_columns``, as Spark's AUTO CDC names it.
+            ignore_null_updates_column_list: The columns in which null leaves the stored value: all or none, besides
+                keys and ordering fields. Also as ``ignore_null_updates=[...]``.
+            ignore_null_updates_except_column_list: The columns in which it does not: all or none.
 
         Returns:
             An :class:`ApplyResult`; for a stream the running ``StreamingQuery``.
@@ -94,7 +103,7 @@ class TableChanges:
             EventsRefusedError: Events cannot be applied, and there is no quarantine; nothing was written.
             ConfigurationConflictError: An argument contradicts the table.
             MerganserError: ``CHANGES_NEED_ORDERING``, ``CHANGES_NEED_KEYS``, ``CHANGES_NEED_GLOBAL_INDEX``: the table
-                cannot take changes. ``EVENT_TYPES_CONFLICT``: the type of a column changed within the batch.
+                cannot take changes.
             TypeError: An argument or the frame has the wrong type.
         """
         _require_frame(changes)
@@ -111,6 +120,10 @@ class TableChanges:
             source_table=source_table,
             quarantine=_place(quarantine, self._info.path),
             options=options,
+            column_list=column_list,
+            except_column_list=except_column_list,
+            ignore_null_updates_column_list=ignore_null_updates_column_list,
+            ignore_null_updates_except_column_list=ignore_null_updates_except_column_list,
         )
         if not changes.isStreaming:
             return self._apply(changes, spec, txn)
@@ -136,7 +149,7 @@ class TableChanges:
         preset: str | Preset | None = None,
         keys: Names | None = None,
         sequence_by: Names | None = None,
-        ignore_null_updates: bool = False,
+        ignore_null_updates: bool | Names | None = None,
         columns: Names | Mapping[str, str] | StructType | None = None,
         except_columns: Names | None = None,
         partition_by: Names | None = None,
@@ -144,6 +157,10 @@ class TableChanges:
         index: IndexType | None = None,
         name: str | None = None,
         options: Options | None = None,
+        column_list: Names | None = None,
+        except_column_list: Names | None = None,
+        ignore_null_updates_column_list: Names | None = None,
+        ignore_null_updates_except_column_list: Names | None = None,
     ) -> _T:
         """Create an empty table with the columns and the rule that :meth:`apply_changes` needs.
 
@@ -164,6 +181,10 @@ class TableChanges:
             index: How a write finds the file group of a key.
             name: Name of the table.
             options: Further settings by their ``hoodie.*`` names.
+            column_list: ``columns``, as Spark's AUTO CDC names it.
+            except_column_list: ``except_columns``, as Spark's AUTO CDC names it.
+            ignore_null_updates_column_list: As of :meth:`apply_changes`.
+            ignore_null_updates_except_column_list: As of :meth:`apply_changes`.
 
         Raises:
             ValueError: There is no key or no ordering.
@@ -182,16 +203,16 @@ class TableChanges:
             source_table=None,
             quarantine=None,
             options=None,
+            column_list=column_list,
+            except_column_list=except_column_list,
+            ignore_null_updates_column_list=ignore_null_updates_column_list,
+            ignore_null_updates_except_column_list=ignore_null_updates_except_column_list,
         )
         if isinstance(rows, str):
             rows = spark.createDataFrame([], rows).schema  # type: ignore[type-var, unused-ignore]
         if not isinstance(rows, StructType) and rows.isStreaming:
             raise TypeError("A table is created from a frame of some events, not from a stream; or give the columns")
-        partitions = (
-            ()
-            if partition_by is None
-            else tuple(partition_by.split(",") if isinstance(partition_by, str) else partition_by)
-        )
+        partitions = names_of("partition_by", partition_by)
         plan = new_table(rows, spec, partitions, index)
         create: Any = cls
         made: _T = create.create(

@@ -49,6 +49,26 @@ def test_rows_are_applied_by_keys_sequence_and_conditions(spark: SparkSession, t
     assert one.to_dict()["updated"] == 1
 
 
+def test_the_arguments_of_auto_cdc_are_names_columns_and_lists_of_either(spark: SparkSession, tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "keys": [F.col("id")],
+        "sequence_by": F.struct("city", "seq"),
+        "except_column_list": [F.col("op")],
+        "stored_as_scd_type": "1",
+    }
+    made = {name: value for name, value in given.items() if name != "stored_as_scd_type"}
+    table = Table.create_for_changes(
+        spark, str(tmp_path / "t"), frame(spark), **made, ignore_null_updates_column_list=["name"]
+    )
+    assert (table.record_key, table.ordering_by) == (("id",), ("city", "seq"))
+    rows = frame(spark, (1, "a", "y", "U", 1), (1, "b", "x", "U", 9), (1, None, "y", "U", 2), (2, "c", "x", "D", 1))
+    table.apply_changes(rows, **given, apply_as_deletes=F.col("op") == "D", ignore_null_updates=[F.col("name")])
+    assert content(table) == [(1, "a", "y", 2)]
+    done = table.apply_changes(rows, keys="id", sequence_by=["city", "seq"], column_list=[F.col("name")])
+    assert done.upserts == 4
+    assert content(table) == [(1, "a", "y", 2), (2, "c", "x", 1)]
+
+
 def test_null_leaves_the_stored_value_in_a_table_that_ignores_nulls(spark: SparkSession, tmp_path: Path) -> None:
     given: dict[str, Any] = {"sequence_by": "seq", "except_columns": "op"}
     table = Table.create_for_changes(
@@ -71,9 +91,16 @@ def test_arguments_that_cannot_be_are_errors_that_say_what_to_give(spark: SparkS
         (ValueError, "There is no preset 'debezium'; there are aws_dms, ", {"preset": "debezium"}),
         (TypeError, "preset is a name such as", {"preset": 3}),
         (ValueError, r"stored_as_scd_type=2 .* df\(as_of=", {"sequence_by": "seq", "stored_as_scd_type": 2}),
-        (TypeError, "keys is the name of a column or a list", {"sequence_by": "seq", "keys": {"id": 1}}),
+        (TypeError, "keys is the name of a column, a Column or a list", {"sequence_by": "seq", "keys": {"id": 1}}),
         (TypeError, "apply_as_deletes is a condition", {"sequence_by": "seq", "apply_as_deletes": True}),
-        (TypeError, "ignore_null_updates is True, False", {"sequence_by": "seq", "ignore_null_updates": ["city"]}),
+        (TypeError, "ignore_null_updates is True, False", {"sequence_by": "seq", "ignore_null_updates": 1}),
+        (ValueError, "and not in 'name'", {"sequence_by": "seq", "ignore_null_updates": ["city", "op"]}),
+        (
+            ValueError,
+            "columns and column_list are the same",
+            {"sequence_by": "seq", "columns": "a", "column_list": "b"},
+        ),
+        (TypeError, r"not the expression \(seq \+ 1\)", {"sequence_by": F.expr("seq + 1")}),
         (TypeError, "takes a frame with the column value", {"preset": "debezium_postgres"}),
         (ValueError, "sequence_by names 'when'", {"sequence_by": "when"}),
         (merganser.ConfigurationConflictError, "keys is name", {"sequence_by": "seq", "keys": "name"}),

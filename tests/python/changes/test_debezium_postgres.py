@@ -104,6 +104,9 @@ def test_a_key_that_changed_is_a_delete_and_an_insert_and_a_truncate_deletes_wha
     )
     assert truncated.truncates == 1
     assert content(table, "id") == [(9,)]
+    gone = events(postgres("u", 70, order(3, "gone"), order(9)))
+    table.apply_changes(gone, preset=preset, apply_as_deletes="status = 'gone'")
+    assert content(table, "id") == []
 
 
 def test_new_columns_are_added_with_their_types(spark: SparkSession, events: Events, tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from merganser.changes._apply import types_of
-from merganser.changes._source import Target, first_key_fields, parsed
+from merganser.changes._parsed import Target
+from merganser.changes._reading import types_of
+from merganser.changes._source import first_key_fields, parsed, read_once
 from merganser.changes._spec import Spec
 from merganser.changes._sql import field_of, name
+from merganser.changes._target import data_columns
 from merganser.config import IndexType
 
 _IGNORES_NULLS = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
@@ -47,12 +49,13 @@ def new_table(
     if isinstance(rows, T.StructType):
         columns = rows
     else:
-        keys = keys or first_key_fields(rows, spec.preset)
-        needed = (*keys, *(column.partition(":")[0] for column in partitions), *spec.sequence_by)
-        only = None if spec.only is None else (*spec.only, *needed)
-        omitted = tuple(column for column in spec.except_columns if column not in needed)
-        known = Target(T.StructType(), types_of(rows, spec.types), only, omitted)
-        found = parsed(rows, spec.preset, keys, known).columns
+        with read_once(rows, spec.preset, keys) as events:
+            keys = keys or first_key_fields(events, spec.preset)
+            needed = (*keys, *(column.partition(":")[0] for column in partitions), *spec.sequence_by)
+            only = None if spec.only is None else (*spec.only, *needed)
+            omitted = tuple(column for column in spec.except_columns if column not in needed)
+            known = Target(T.StructType(), types_of(rows, spec.types), only, omitted)
+            found = parsed(events, spec.preset, keys, known).columns
         columns = T.StructType([T.StructField(column, value.target) for column, value in found.items()])
     if not keys:
         raise ValueError("The events do not name their key; give the record key columns by keys=...")
@@ -75,7 +78,7 @@ def new_table(
         record_key=keys,
         ordering_by=ordering,
         index=index or _index(keys, partitions),
-        options=_options(spec),
+        options=_options(spec, spec.ignores_nulls(data_columns(columns, (*keys, *ordering), spec))),
     )
 
 
@@ -91,8 +94,8 @@ def _index(keys: Sequence[str], partitions: Sequence[str]) -> IndexType | None:
     return IndexType.GLOBAL_SIMPLE if moves else None
 
 
-def _options(spec: Spec) -> dict[str, str]:
-    if spec.ignore_null_updates:
+def _options(spec: Spec, ignores_nulls: bool | None) -> dict[str, str]:
+    if ignores_nulls:
         return {_PAYLOAD: _IGNORES_NULLS}
     prescribed = dict(spec.preset.options)
     return {} if spec.sequence_by else prescribed

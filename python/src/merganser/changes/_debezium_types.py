@@ -9,9 +9,11 @@ from typing import Any
 from pyspark.sql import types as T
 
 from merganser.changes import _values as values
+from merganser.changes._fitting import column_type, fitted, mixed
+from merganser.changes._parsed import Target
+from merganser.changes._preset import Preset
 from merganser.changes._sql import let, text
 from merganser.changes._values import Value
-from merganser.errors import MerganserError
 
 _PLAIN: Mapping[str, T.DataType] = {
     "boolean": T.BooleanType(),
@@ -39,51 +41,55 @@ _TIMESTAMP = {
     "io.debezium.time.NanoTimestamp": "nanos",
 }
 _DATE = ("io.debezium.time.Date", "org.apache.kafka.connect.data.Date")
-_INTEGERS = (T.IntegerType, T.LongType)
 
 
-def image_fields(schemas: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """The columns of the row images of envelopes, in their order, each with the fields that describe it.
+def image_fields(
+    schemas: Mapping[int, Mapping[str, Any]], flat: Iterable[str] | None
+) -> dict[str, dict[int, dict[str, Any]]]:
+    """The columns of the row images, in their order, each with the field that describes it in each schema.
 
     Args:
-        schemas: The ``schema`` of events, as JSON: of an envelope with before and after, or of a flattened row.
+        schemas: The ``schema`` of events by its number. Those of heartbeats, transactions and changes of the schema,
+            which have no row, are ignored.
+        flat: For flattened events, the fields of which they have some that are no columns; ``None`` for envelopes.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
-    for schema in schemas:
-        fields = json.loads(schema).get("fields") or []
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for number, schema in sorted(schemas.items(), key=lambda one: json.dumps(one[1])):
+        fields = schema.get("fields") or []
         images = [field for field in fields if field.get("field") in ("after", "before")]
-        rows = images if any(field.get("field") == "op" for field in fields) else [{"fields": fields}]
-        for image in sorted(rows, key=lambda field: str(field.get("field"))):
+        if flat is not None:
+            is_row = any(field.get("field") in flat for field in fields)
+            images = [{"fields": fields}] if is_row else []
+        for image in sorted(images, key=lambda field: str(field.get("field"))):
             for field in image.get("fields") or []:
-                known = found.setdefault(str(field["field"]), [])
-                if field not in known:
-                    known.append(field)
+                found.setdefault(str(field["field"]), {})[number] = field
     return found
 
 
-def value_of(column: str, fields: list[dict[str, Any]], table: T.DataType | None, placeholder: str | None) -> Value:
-    """The conversion of a column, described by one field or, where its type changed, by several.
+def value_of(column: str, fields: Mapping[int, Mapping[str, Any]], target: Target, preset: Preset) -> Value:
+    """The conversion of a column.
 
-    Raises:
-        MerganserError: ``EVENT_TYPES_CONFLICT``: events of one batch describe the column by types that do not fit.
+    Where its type changed at the source, or is not that of the table, the column gets a type that has both, if a write
+    to the table can give it that. A value that does not fit into the column's type becomes null, which is refused.
+
+    Args:
+        column: Its name.
+        fields: The field that describes it, by the number of the schema.
+        target: What the table knows of it.
+        preset: The preset of the events.
     """
-    options = [_value(field, table, placeholder, 0) for field in fields]
-    if all(option == options[0] for option in options):
-        return options[0]
-    plain = [option.wire for option in options if not option.is_converted]
-    if len(plain) == len(options):
-        if all(isinstance(kind, _INTEGERS) for kind in plain):
-            return values.same(T.LongType())
-        if all(isinstance(kind, (*_INTEGERS, T.FloatType, T.DoubleType)) for kind in plain):
-            return values.same(T.DoubleType())
-    kinds = " and ".join(sorted({str(field.get("name") or field.get("type")) for field in fields}))
-    raise MerganserError(
-        f"Cannot apply events in which column '{column}' has the types {kinds}: its type changed at the source. Apply "
-        "the events before the change and those after it in separate batches, or leave the column out by "
-        "except_columns.",
-        condition="EVENT_TYPES_CONFLICT",
-        parameters={"column": column, "types": kinds},
-    )
+    table, placeholder = target.type_of(column), preset.placeholder
+    options = {number: _value(field, table, placeholder, 0) for number, field in fields.items()}
+    if not target.widens(column) and table is not None:
+        kind = table
+    else:
+        kinds = list({one.target.simpleString(): one.target for one in options.values()}.values())
+        kind = column_type(
+            kinds, table, widens_to_string=target.evolution == "tostring", is_fixed=target.is_fixed(column)
+        )
+    if len({one.sql + one.wire.simpleString() for one in options.values()}) == 1:
+        return fitted(next(iter(options.values())), kind, placeholder, preset.binaries)
+    return mixed(options, kind, placeholder, preset.binaries)
 
 
 def _value(field: Mapping[str, Any], table: T.DataType | None, placeholder: str | None, depth: int) -> Value:
@@ -91,8 +97,12 @@ def _value(field: Mapping[str, Any], table: T.DataType | None, placeholder: str 
     parameters = field.get("parameters") or {}
     if meaning == "org.apache.kafka.connect.data.Decimal":
         scale = int(parameters.get("scale", 0))
-        precision = min(38, max(int(parameters.get("connect.decimal.precision", 38)), max(scale, 1)))
-        target = table if isinstance(table, T.DecimalType) else T.DecimalType(precision, min(max(scale, 0), 38))
+        known = parameters.get("connect.decimal.precision")
+        precision = min(38, max(int(known or 38), max(scale, 1)))
+        # Without a precision the digits are what the table has room for.
+        target = T.DecimalType(precision, min(max(scale, 0), 38))
+        if known is None and isinstance(table, T.DecimalType):
+            target = table
         value = values.decimal_of_base64(target, scale)
         return Value(value.wire, target, value.sql, _base64_placeholder(placeholder))
     if meaning == "io.debezium.data.VariableScaleDecimal":
@@ -108,7 +118,7 @@ def _value(field: Mapping[str, Any], table: T.DataType | None, placeholder: str 
         marker = f"{{x}} = {text(placeholder)}" if placeholder else None
         return Value(T.StringType(), T.TimestampType(), sql, marker)
     if kind == "bytes":
-        return values.base64(placeholder)
+        return values.binary(placeholder)
     if kind == "array":
         return _array(field["items"], table, placeholder, depth)
     if kind == "map":

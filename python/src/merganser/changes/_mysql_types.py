@@ -11,7 +11,9 @@ _NAME = re.compile(
 )
 
 _TYPES: dict[str, T.DataType] = {
+    "binary": T.BinaryType(),
     "bit": T.LongType(),
+    "blob": T.BinaryType(),
     "boolean": T.BooleanType(),
     "bigint": T.LongType(),
     "date": T.DateType(),
@@ -19,11 +21,15 @@ _TYPES: dict[str, T.DataType] = {
     "double": T.DoubleType(),
     "float": T.FloatType(),
     "int": T.IntegerType(),
+    "longblob": T.BinaryType(),
+    "mediumblob": T.BinaryType(),
     "integer": T.IntegerType(),
     "mediumint": T.IntegerType(),
     "smallint": T.IntegerType(),
     "timestamp": T.TimestampNTZType(),  # without a zone in these events
+    "tinyblob": T.BinaryType(),
     "tinyint": T.IntegerType(),
+    "varbinary": T.BinaryType(),
     "year": T.IntegerType(),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from merganser.changes._values import UNITS
+from merganser.changes._values import BINARIES, UNITS
 
 PLACEHOLDER = "__debezium_unavailable_value"
 
@@ -53,6 +53,8 @@ class Preset:
         timestamp_unit: Unit of timestamps that are numbers, in events without a schema: millis, micros or nanos.
         decimals: How events without a schema write decimals: ``base64`` (Debezium's ``precise``) or ``text``, for
             numbers and strings.
+        binaries: How events write binary values for columns of this type: ``base64``, ``base64url``, ``hex`` (those of
+            Debezium's ``binary.handling.mode``) or ``latin1``, a character for each byte.
         texts: Whether numbers may be strings.
         types: The field with MySQL's type of each column.
         omits_nulls: Whether a row leaves out the columns that are null.
@@ -77,6 +79,7 @@ class Preset:
     placeholder: str | None = None
     timestamp_unit: str = "micros"
     decimals: str = "text"
+    binaries: str = "base64"
     texts: bool = False
     types: str | None = None
     omits_nulls: bool = False
@@ -98,6 +101,8 @@ class Preset:
             raise ValueError(f"timestamp_unit is one of {', '.join(UNITS)}, not {changed.timestamp_unit!r}")
         if changed.decimals not in ("base64", "text"):
             raise ValueError(f"decimals is 'base64' or 'text', not {changed.decimals!r}")
+        if changed.binaries not in BINARIES:
+            raise ValueError(f"binaries is one of {', '.join(BINARIES)}, not {changed.binaries!r}")
         if changed.tombstones not in ("skip", "refuse"):
             raise ValueError(f"tombstones is 'skip' or 'refuse', not {changed.tombstones!r}")
         return changed

@@ -19,10 +19,13 @@ _SHOWN = 500
 #: What each reason means, and what to do.
 REASONS: Mapping[str, str] = {
     "JSON_MALFORMED": "the event is not a JSON object",
-    "VALUE_MALFORMED": "a value does not fit the type of its column",
-    "VALUE_UNAVAILABLE": "the event lacks the value of a column (an unchanged large value), and the table's rule "
-    "cannot take it from the stored row. Such a column must be a string or binary of a table that "
-    "Table.create_for_changes(...) created, or the source must send it (REPLICA IDENTITY FULL)",
+    "JSON_TRAILING": "something follows the JSON object in the event, such as a second one: one event a line",
+    "VALUE_MALFORMED": "a value does not fit the type of its column. If that type has changed at the source, and the "
+    "table's cannot be widened to it, choose a wider one by columns={column: type}",
+    "VALUE_UNAVAILABLE": "the event lacks the value of a column (an unchanged large value), and there is no row to "
+    "take it from: neither a stored one nor, for a row with a new key, the one of its old key in the same batch. Such "
+    "a column must be a string or binary of a table that Table.create_for_changes(...) created, or the source must "
+    "send it (REPLICA IDENTITY FULL)",
     "ENVELOPE_UNKNOWN": "the event does not have the fields of the preset",
     "OPERATION_UNKNOWN": "the operation is none that the preset knows",
     "ROW_MISSING": "the event inserts or updates, and has no new row",
@@ -55,7 +58,8 @@ def refuse(path: str, rejected: DataFrame, reasons: Mapping[str, int]) -> Events
 def write_quarantine(table: Table, rejected: DataFrame, spec: Spec, txn: tuple[str, int] | None) -> None:
     """Write events to the quarantine, which is created if it does not exist. An event is stored once."""
     F = functions(rejected)
-    identity = F.concat_ws("\n", F.lit(table.path), F.col("__kind"), F.col("__key"), F.col("__event"))
+    # With the names of the fields, since an event or a key may be null.
+    identity = F.to_json(F.struct(F.lit(table.path).alias("table"), "__kind", "__key", "__event"))
     rows = rejected.select(
         F.sha2(identity, 256).alias("event_id"),
         F.col("__event").alias("event"),

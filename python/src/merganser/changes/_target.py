@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import types as T
@@ -67,8 +67,9 @@ def target_of(info: TableInfo, schema: T.StructType, properties: Mapping[str, st
         remedy = "ordering_by=..., or by Table.create_for_changes(...)"
         raise _unsuited("CHANGES_NEED_ORDERING", info, "its rows have no order except that of commits", remedy)
     ignores = mode == "IGNORE_DEFAULTS"
-    if spec.ignore_null_updates is not None and spec.ignore_null_updates != ignores:
-        raise _conflict(info, "ignore_null_updates", (str(spec.ignore_null_updates),), (str(ignores),))
+    wanted = spec.ignores_nulls(data_columns(schema, (*info.record_key, *info.ordering_by), spec))
+    if wanted is not None and wanted != ignores:
+        raise _conflict(info, "ignore_null_updates", (str(wanted),), (str(ignores),))
     moves = [column for column in info.partition_by if column.partition(":")[0] not in info.record_key]
     if moves and not (info.index or "").startswith("GLOBAL"):
         why = f"its partition column '{moves[0]}' is not part of the key: a change may move or delete a row elsewhere"
@@ -92,6 +93,12 @@ def target_of(info: TableInfo, schema: T.StructType, properties: Mapping[str, st
         nulls_are_missing=ignores,
         placeholder=properties.get(_PLACEHOLDER) or spec.preset.placeholder,
     )
+
+
+def data_columns(schema: T.StructType, required: Sequence[str], spec: Spec) -> list[str]:
+    """The columns that are neither keys, nor ordering fields, nor of the envelope."""
+    others = {one.partition(".")[0] for one in (*required, *(column.name for column in spec.preset.columns))}
+    return [name for name in schema.fieldNames() if name not in others]
 
 
 def _unsuited(condition: str, info: TableInfo, why: str, remedy: str) -> MerganserError:

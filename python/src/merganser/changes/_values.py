@@ -11,6 +11,12 @@ from merganser.changes._sql import let, text
 #: How the time units of Debezium's types, and of presets, divide a second.
 UNITS = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 
+#: How binary values are written in JSON: ``binary.handling.mode`` of Debezium, and Canal's ISO-8859-1.
+BINARIES = ("base64", "base64url", "hex", "latin1")
+
+#: A column of the frames of events: a number for the ``schema`` of the event, null without one.
+SCHEMA = "__schema"
+
 _SAME = "{x}"
 _TWO_64 = "18446744073709551616BD"
 
@@ -44,11 +50,17 @@ def same(kind: T.DataType) -> Value:
     return Value(kind, kind)
 
 
-def base64(placeholder: str | None) -> Value:
-    """Base64 in JSON, bytes in the table: those of the placeholder stay what they are."""
+def binary(placeholder: str | None, written: str = "base64") -> Value:
+    """A string in JSON, bytes in the table: those of the placeholder stay what they are."""
     is_text = f"{{x}} = {text(placeholder)}" if placeholder else "false"
-    sql = f"if({is_text}, encode({{x}}, 'UTF-8'), try_to_binary({{x}}, 'base64'))"
-    return Value(T.StringType(), T.BinaryType(), sql)
+    bytes_of = {
+        "base64": "try_to_binary({x}, 'base64')",
+        "base64url": "try_to_binary(translate({x}, '-_', '+/'), 'base64')",
+        "hex": "if({x} RLIKE '^([0-9A-Fa-f]{2})*$', unhex({x}), NULL)",
+        # A character that the encoding lacks would become a question mark.
+        "latin1": "if(decode(encode({x}, 'ISO-8859-1'), 'ISO-8859-1') = {x}, encode({x}, 'ISO-8859-1'), NULL)",
+    }[written]
+    return Value(T.StringType(), T.BinaryType(), f"if({is_text}, encode({{x}}, 'UTF-8'), {bytes_of})")
 
 
 def decimal_of_base64(target: T.DecimalType, scale: int) -> Value:
@@ -115,52 +127,12 @@ def in_years(micros: str, sql: str) -> str:
 
 
 def _micros(unit: str) -> str:
-    return {"millis": "try_multiply(cast({x} AS bigint), 1000L)", "micros": "{x}", "nanos": "{x} div 1000L"}[unit]
+    nanos = "({x} - pmod({x}, 1000L)) div 1000L"  # div rounds towards 0, so that times before 1970 would be later
+    return {"millis": "try_multiply(cast({x} AS bigint), 1000L)", "micros": "{x}", "nanos": nanos}[unit]
 
 
-def by_table(table: T.DataType, placeholder: str | None, unit: str, *, base64_decimals: bool, texts: bool) -> Value:
-    """A value of JSON without a schema, by the type of the table's column."""
-    if isinstance(table, T.BinaryType):
-        return base64(placeholder)
-    if isinstance(table, T.DecimalType) and base64_decimals:
-        value = decimal_of_base64(table, table.scale)
-        return Value(value.wire, table, value.sql, _is_placeholder(placeholder))
-    if isinstance(table, T.DateType):
-        number = days().of("try_cast({x} AS int)")
-        return _number_or_text(table, number, placeholder)
-    if isinstance(table, (T.TimestampType, T.TimestampNTZType)):
-        return _number_or_text(table, wall_clock(unit, table).of("try_cast({x} AS bigint)"), placeholder)
-    if texts and isinstance(table, (T.IntegralType, T.FractionalType, T.BooleanType)):
-        return Value(T.StringType(), table, f"try_cast({{x}} AS {table.simpleString()})")
-    return same(table)
-
-
-def _number_or_text(table: T.DataType, number: str, placeholder: str | None) -> Value:
-    written = f"try_cast({{x}} AS {table.simpleString()})"
-    if isinstance(table, T.TimestampType):  # without a zone it is UTC, whatever the zone of the session
-        is_local = "{x} RLIKE '^[0-9]+-[0-9]+-[0-9]+[ T][0-9:.]+$'"
-        written = f"if({is_local}, try_cast(concat({{x}}, 'Z') AS timestamp), {written})"
-    sql = f"if({{x}} RLIKE '^-?[0-9]+$', {number}, {written})"
-    return Value(T.StringType(), table, sql, _is_placeholder(placeholder))
-
-
-def by_types(wire: T.DataType, table: T.DataType | None, placeholder: str | None, unit: str) -> Value:
-    """A value of a frame with types, for a column of the table (none: the column is new)."""
-    integral = isinstance(wire, (T.ByteType, T.ShortType, T.IntegerType, T.LongType))
-    if isinstance(table, T.DateType) and integral:
-        return Value(wire, table, days().of("try_cast({x} AS int)"))
-    if isinstance(table, (T.TimestampType, T.TimestampNTZType)) and integral:
-        return Value(wire, table, wall_clock(unit, table).of("cast({x} AS bigint)"))
-    if isinstance(table, T.DecimalType) and isinstance(wire, T.BinaryType):
-        return Value(wire, table, unscaled("{x}", table, table.scale))
-    if isinstance(wire, T.StringType) and table is not None and not isinstance(table, (T.StringType, T.BinaryType)):
-        nested = isinstance(table, (T.StructType, T.ArrayType, T.MapType))
-        if not nested:
-            return Value(wire, table, f"try_cast({{x}} AS {table.simpleString()})", _is_placeholder(placeholder))
-    return same(wire)
-
-
-def _is_placeholder(placeholder: str | None) -> str | None:
+def is_text(placeholder: str | None) -> str | None:
+    """The condition under which a string of the event is the placeholder."""
     return f"{{x}} = {text(placeholder)}" if placeholder else None
 
 
@@ -180,8 +152,8 @@ def unavailable(value: Value, placeholder: str) -> str | None:
 
 def is_placeholder(value: Value, placeholder: str) -> str | None:
     """The condition under which a string or binary value is the placeholder, which the table's rule may fill."""
-    if isinstance(value.target, T.StringType) and not value.is_converted:
-        return f"{{x}} = {text(placeholder)}"
+    if isinstance(value.target, T.StringType) and isinstance(value.wire, T.StringType):
+        return f"{value.sql} = {text(placeholder)}"
     if isinstance(value.target, T.BinaryType):
         return f"{value.sql} = encode({text(placeholder)}, 'UTF-8')"
     return None

@@ -93,6 +93,11 @@ def _digits(number: str, size: int = 20) -> str:
     return f"lpad(cast(coalesce({number}, 0) AS string), {size}, '0')"
 
 
+def _comparable(position: str) -> str:
+    """A position as it is, which has a fixed width in most databases; one of digits alone is padded."""
+    return f"if({position} RLIKE '^[0-9]+$', {_digits(position)}, {position})"
+
+
 def _binlog_position(position: str) -> str:
     """``mysql-bin.000002:12345`` as text that compares as positions do; empty without one."""
     file, offset = (f"substring_index({position}, ':', {part})" for part in (1, -1))
@@ -109,7 +114,9 @@ def _position(field: Callable[[str], str], operation: str) -> str:
     cases = {
         # Of PostgreSQL: the first change after a snapshot may be at its position, and wins.
         field("lsn"): _digits(f"if({operation} = 'r', {field('lsn')} - 1, {field('lsn')})"),
-        field("commit_lsn"): f"concat_ws('/', {field('commit_lsn')}, coalesce({field('change_lsn')}, ''), "
+        # Of SQL Server and Db2 hexadecimal of a fixed width, of Informix a number.
+        field("commit_lsn"): f"concat_ws('/', {_comparable(field('commit_lsn'))}, "
+        f"coalesce({_comparable(field('change_lsn'))}, ''), "
         f"{_digits(field('event_serial_no'), 10)})",
         field("scn"): f"concat_ws('/', {_digits(field('scn'))}, coalesce({field('rs_id')}, ''), "
         f"{_digits(field('ssn'), 10)})",
@@ -273,10 +280,15 @@ _CANAL = Preset(
     source_table="concat_ws('.', e.database, e.table)",
     record_key="pkNames",
     texts=True,
+    binaries="latin1",
     types="mysqlType",
 )
 
 _DMS_OPERATION = "e.metadata.operation"
+_DMS_TIME = "coalesce(e.metadata.`commit-timestamp`, e.metadata.timestamp)"
+#: With six digits behind the second, so that it compares as the time does: "…:09Z" is in front of "…:09.5Z".
+_DMS_MICROS = f"""if({_DMS_TIME} RLIKE '[0-9]([.][0-9]+)?Z?$', concat(regexp_extract({_DMS_TIME}, '^([^.Z]*)', 1), '.',
+ rpad(regexp_extract({_DMS_TIME}, '[.]([0-9]+)', 1), 6, '0'), 'Z'), {_DMS_TIME})"""
 _AWS_DMS = Preset(
     name="aws_dms",
     header={
@@ -297,7 +309,7 @@ _AWS_DMS = Preset(
  WHEN {_DMS_OPERATION} IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
  ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
     ordering=(
-        EventColumn("_event_timestamp", "string", "coalesce(e.metadata.`commit-timestamp`, e.metadata.timestamp)"),
+        EventColumn("_event_timestamp", "string", _DMS_MICROS),
         EventColumn("_event_transaction", "bigint", "coalesce(e.metadata.`transaction-id`, 0)"),
         EventColumn("_event_record", "bigint", "coalesce(e.metadata.`transaction-record-id`, 0)"),
     ),
@@ -329,7 +341,7 @@ _OGG = Preset(
  WHEN e.op_type = 'T' THEN '{TRUNCATE}'
  WHEN e.op_type IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
  ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
-    ordering=(EventColumn("_event_pos", "string", "lpad(e.pos, 20, '0')"),),
+    ordering=(EventColumn("_event_pos", "string", "lpad(e.pos, greatest(20, length(e.pos)), '0')"),),
     source_table="e.table",
     record_key="primary_keys",
     texts=True,

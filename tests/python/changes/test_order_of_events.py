@@ -1,0 +1,100 @@
+"""Which event is the later one: positions that are strings, and events that have none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from recorded_events import canal, dms, maxwell
+
+from merganser import Table
+
+COLUMNS = "id int, name string"
+
+
+def events(spark: SparkSession, *values: str) -> DataFrame:
+    return spark.createDataFrame([(one,) for one in values], "value string").coalesce(1)
+
+
+def applied(spark: SparkSession, path: Path, preset: str, *values: str) -> list[tuple[Any, ...]]:
+    table = Table.create_for_changes(spark, str(path), COLUMNS, preset=preset, keys="id")
+    table.apply_changes(events(spark, *values), preset=preset)
+    return sorted(tuple(row) for row in table.df().select("id", "name").collect())
+
+
+def bare(kind: str, data: Any, old: Any = None, **more: Any) -> str:
+    """An event of Maxwell without the positions, which it writes only where it is configured to."""
+    event = json.loads(maxwell(kind, 0, data, old, **more))
+    return json.dumps({name: value for name, value in event.items() if name != "position"})
+
+
+def test_events_of_one_transaction_without_positions_are_applied_in_their_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    done = applied(
+        spark,
+        tmp_path / "maxwell",
+        "maxwell",
+        bare("insert", {"id": 1, "name": "a"}),
+        bare("update", {"id": 1, "name": "b"}, {"name": "a"}),
+        bare("update", {"id": 2, "name": "b"}, {"id": 1}),  # its key was inserted in the same transaction
+        bare("insert", {"id": 1, "name": "new"}),
+        bare("update", {"id": 3, "name": "b"}, {"id": 2}),
+        bare("insert", {"id": 9, "name": "x"}, commit=True),
+        bare("insert", {"id": 8, "name": "late"}, xid=940_751),
+        bare("update", {"id": 8, "name": "later"}, {"name": "late"}, xid=940_752, commit=True),
+    )
+    assert done == [(1, "new"), (3, "b"), (8, "later"), (9, "x")]
+    by_offset = [
+        bare("update", {"id": 1, "name": "last"}, {"name": "b"}, commit=True),
+        bare("update", {"id": 1, "name": "b"}, {"name": "a"}, xoffset=1),
+        bare("insert", {"id": 1, "name": "a"}, xoffset=0),
+    ]
+    assert applied(spark, tmp_path / "offsets", "maxwell", *by_offset) == [(1, "last")]
+
+
+def test_events_of_one_second_of_canal_are_applied_in_their_order(spark: SparkSession, tmp_path: Path) -> None:
+    done = applied(
+        spark,
+        tmp_path / "canal",
+        "canal",
+        canal("INSERT", 1000, [{"id": 1, "name": "a"}, {"id": 5, "name": "five"}]),
+        canal("UPDATE", 1000, [{"id": 1, "name": "b"}], [{"name": "a"}]),
+        canal("UPDATE", 1000, [{"id": 2, "name": "b"}, {"id": 1, "name": "five"}], [{"id": "1"}, {"id": "5"}]),
+        canal("DELETE", 1000, [{"id": 2, "name": "b"}]),
+    )
+    assert done == [(1, "five")]
+
+
+def test_times_and_numbers_in_strings_are_ordered_as_what_they_are(spark: SparkSession, tmp_path: Path) -> None:
+    def timed(time: str, name: str) -> str:
+        event = json.loads(dms("update", 0, {"id": 1, "name": name}))
+        event["metadata"]["commit-timestamp"] = time
+        return json.dumps(event)
+
+    times = [timed("2024-05-01T10:00:09.5Z", "later"), timed("2024-05-01T10:00:09Z", "earlier")]
+    assert applied(spark, tmp_path / "dms", "aws_dms", *times) == [(1, "later")]
+
+    def informix(position: str, name: str) -> str:
+        source = {"connector": "informix", "ts_ms": 1, "commit_lsn": position, "change_lsn": position}
+        return json.dumps({"op": "u", "after": {"id": 1, "name": name}, "source": source})
+
+    numbers = [informix("100000000000", "later"), informix("99999999999", "earlier")]
+    assert applied(spark, tmp_path / "informix", "debezium_generic", *numbers) == [(1, "later")]
+
+
+def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from change_events import postgres
+
+    seen = [
+        postgres("r", 500, {"id": 1, "name": "read"}, columns=None),  # of an incremental snapshot
+        postgres("u", 400, {"id": 1, "name": "seen"}, columns=None),
+        postgres("u", 508, {"id": 2, "name": "since"}, columns=None),
+        postgres("r", 500, {"id": 2, "name": "read"}, columns=None),
+        postgres("m", 510, None, columns=None),
+    ]
+    assert applied(spark, tmp_path / "t", "debezium_postgres", *seen) == [(1, "read"), (2, "since")]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from change_events import decimal, postgres
 from pyspark.sql import DataFrame, SparkSession
 
@@ -54,6 +55,7 @@ def changed(lsn: int, **values: Any) -> str:
     return postgres("u", lsn, {**NEW_ROW, **values}, columns=NEW)
 
 
+@pytest.mark.e2e
 def test_columns_are_widened_and_only_values_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     first = events(spark, postgres("c", 10, OLD_ROW, columns=OLD))
     for path, batches in {

@@ -57,6 +57,12 @@ VALUES: dict[str, tuple[dict[str, Any], Any, str, Any]] = {
         "timestamp_ntz",
         datetime(1970, 1, 1, 0, 0, 0, 1),
     ),
+    "at0": (
+        connect("int64", "io.debezium.time.NanoTimestamp"),
+        -1,
+        "timestamp_ntz",
+        datetime(1969, 12, 31, 23, 59, 59, 999999),
+    ),
     "zoned": (
         connect("string", "io.debezium.time.ZonedTimestamp"),
         "2024-05-01T12:00:00.25+02:00",

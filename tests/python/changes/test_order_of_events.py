@@ -66,6 +66,12 @@ def test_events_of_one_second_of_canal_are_applied_in_their_order(spark: SparkSe
         canal("DELETE", 1000, [{"id": 2, "name": "b"}]),
     )
     assert done == [(1, "five")]
+    truncated = [
+        canal("INSERT", 1000, [{"id": 1, "name": "gone"}]),
+        canal("TRUNCATE", 1000, None, ddl=True),
+        canal("INSERT", 1000, [{"id": 2, "name": "since"}]),
+    ]
+    assert applied(spark, tmp_path / "truncated", "canal", *truncated) == [(2, "since")]
 
 
 def test_times_and_numbers_in_strings_are_ordered_as_what_they_are(spark: SparkSession, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def apply_batch(
 def _counts(events: DataFrame, target: ChangeTarget) -> list[Row]:
     """The events of each kind: their number, how many changed a key, the last position, and what they have."""
     F = functions(events)
-    last = F.max(F.struct(*[F.col(quoted(field)).alias(field) for field in target.ordering]))
+    last = F.max(F.struct(*[F.col(quoted(field)).alias(field) for field in target.ordering], ARRIVAL))
     lacking = F.array_distinct(F.flatten(F.collect_set(LACKS)))
     counts = [
         F.count("*").alias("n"),
@@ -125,9 +125,11 @@ def _old_value(events: DataFrame, column: str, old: Mapping[str | None, str], ke
 def _truncated(table: Table, target: ChangeTarget, rows: DataFrame, at: Row) -> DataFrame:
     """Leave the rows after a truncate, and delete what is stored as of it: the rule keeps what is newer."""
     F = functions(rows)
-    order = F.struct(*[F.col(name(field)) for field in target.ordering])
+    order = F.struct(*[F.col(name(field)) for field in target.ordering], F.expr(f"{ARRIVAL} div 2 AS {ARRIVAL}"))
     point = {field: F.lit(at[field]).cast(rows.schema[field].dataType) for field in target.ordering}
-    later = rows.where(order > F.struct(*[value.alias(field) for field, value in point.items()]))
+    # At equal positions the order of arrival decides: Canal has many events of one second.
+    last = [value.alias(field) for field, value in point.items()]
+    later = rows.where(order > F.struct(*last, F.lit(at[ARRIVAL]).cast("bigint").alias(ARRIVAL)))
     stored = {*target.keys, *target.partitions}
     gone = []
     for field in rows.schema:

@@ -127,7 +127,7 @@ def in_years(micros: str, sql: str) -> str:
 
 
 def _micros(unit: str) -> str:
-    nanos = "({x} - pmod({x}, 1000L)) div 1000L"  # div rounds towards 0, so that times before 1970 would be later
+    nanos = "({x} div 1000L - if({x} % 1000L < 0, 1L, 0L))"  # div alone rounds times before 1970 up
     return {"millis": "try_multiply(cast({x} AS bigint), 1000L)", "micros": "{x}", "nanos": nanos}[unit]
 
 

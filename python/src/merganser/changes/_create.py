@@ -65,7 +65,10 @@ def new_table(
         raise ValueError(f"Column '{missing[0]}' is not among the columns of the events ({have})")
     extra = [column for column in spec.preset.stored if column.name not in spec.except_columns]
     ordering = spec.sequence_by
-    if not ordering:
+    if ordering:
+        ordering = (*(column.name for column in spec.preset.before_sequence), *ordering)
+        extra = [*spec.preset.before_sequence, *extra]
+    else:
         ordering = tuple(column.name for column in spec.preset.ordering)
         extra = [*spec.preset.ordering, *extra]
     if not ordering:

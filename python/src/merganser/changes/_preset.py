@@ -10,6 +10,9 @@ from merganser.changes._values import BINARIES, UNITS
 
 PLACEHOLDER = "__debezium_unavailable_value"
 
+#: A column of frames, true for rows of a full load: see ``Preset.loads``.
+LOAD = "__merganser_load"
+
 #: Kinds of events, as the ``kind`` of a preset returns them. Others are a name of what is skipped or a reason.
 UPSERT, DELETE, TRUNCATE, SKIP, REFUSED = "upsert", "delete", "truncate", "skip:", "refused:"
 
@@ -21,7 +24,7 @@ class EventColumn:
     Attributes:
         name: Its name in the table.
         type: Its type, as in SQL.
-        sql: Its value, from the envelope's fields.
+        sql: Its value, from the envelope's fields; ``{load}`` stands for whether the row is of a full load.
     """
 
     name: str
@@ -41,6 +44,9 @@ class Preset:
         ordering: Columns of a new table that order the events of a key.
         stored: Further columns of a new table.
         known: Further columns that are filled if the table has them.
+        before_sequence: Columns of a new table that order events before the columns of ``sequence_by`` do.
+        loads: With ``before_sequence``, whether a row is of a full load: a condition on the frame's columns. ``None``:
+            it has no operation, or is an insert without a value of ``sequence_by``.
         after: The field with the new row; ``None`` if the event itself is the row.
         before: The field with the old row, or with its changed columns.
         before_is_partial: Whether ``before`` has only the columns that changed.
@@ -68,6 +74,8 @@ class Preset:
     ordering: tuple[EventColumn, ...] = ()
     stored: tuple[EventColumn, ...] = ()
     known: tuple[EventColumn, ...] = ()
+    before_sequence: tuple[EventColumn, ...] = ()
+    loads: str | None = None
     after: str | None = "after"
     before: str | None = "before"
     before_is_partial: bool = False
@@ -110,4 +118,4 @@ class Preset:
     @property
     def columns(self) -> tuple[EventColumn, ...]:
         """All columns that the preset can fill."""
-        return self.ordering + self.stored + self.known
+        return self.before_sequence + self.ordering + self.stored + self.known

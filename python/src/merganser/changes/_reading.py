@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from merganser.changes import _values as values
 from merganser.changes._json import has_trailing, is_other_table
 from merganser.changes._parsed import ABSENT, AFTER, BEFORE, CORRUPT, KEY, KEYS, RAW, Parsed, Target
-from merganser.changes._preset import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
+from merganser.changes._preset import DELETE, LOAD, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._source import parsed
 from merganser.changes._spec import Spec
 from merganser.changes._sql import field_of, functions, name, quoted, text
@@ -54,6 +54,8 @@ def read_batch(frame: DataFrame, target: ChangeTarget, spec: Spec) -> Batch:
         evolution=str(spec.options.get(_EVOLUTION) or frame.sparkSession.conf.get(_EVOLUTION, "true")).casefold(),
     )
     source = _with_conditions(frame, spec) if spec.is_rows else frame
+    if spec.preset.loads is not None:
+        source = source.withColumn(LOAD, functions(frame).expr(spec.preset.loads))
     read = parsed(source, spec.preset, target.keys, known)
     return _Reading(read, target, spec).batch()
 
@@ -74,8 +76,9 @@ class _Reading:
         target, F = self._target, functions(self._read.frame)
         typed = self._read.frame.withColumn(KIND, F.expr(self._kind()))
         row = {column: self._value(column) for column in self._columns}
-        row |= {column.name: f"cast({column.sql} AS {column.type})" for column in target.event_columns.values()}
-        for field, column in zip(target.ordering, target.sequence):
+        for event in target.event_columns.values():
+            row[event.name] = f"cast({event.sql.replace('{load}', self._load())} AS {event.type})"
+        for field, column in zip(target.ordering[len(target.ordering) - len(target.sequence) :], target.sequence):
             row[field] = self._sequence(column)
         for field in (*target.keys, *target.ordering):  # of which these events have no value at all
             top = field.partition(".")[0]
@@ -183,10 +186,20 @@ class _Reading:
         return f"if(size({names}) = 0, NULL, {names})"
 
     def _sequence(self, column: str) -> str:
-        """An ordering value that is a column of the rows."""
+        """An ordering value that is a column of the rows; where a load has none, it is the smallest."""
         if column in self._columns:
-            return self._any(column, self._columns[column])
+            value, kind = self._any(column, self._columns[column]), self._columns[column].target
+            smallest = {T.StringType: "''", T.DecimalType: "0", T.LongType: "0", T.IntegerType: "0"}.get(type(kind))
+            if not self._spec.preset.before_sequence or smallest is None:
+                return value
+            return f"if({self._load()}, coalesce({value}, cast({smallest} AS {kind.simpleString()})), {value})"
         raise ValueError(f"sequence_by names '{column}', which is not among the columns {', '.join(self._columns)}")
+
+    def _load(self) -> str:
+        """Whether a row is of a full load."""
+        values_of = [self._any(column, self._columns[column]) for column in self._target.sequence]
+        empty = " AND ".join(f"nullif(cast({value} AS string), '') IS NULL" for value in values_of) or "false"
+        return f"coalesce(e.{LOAD}, nullif(e.Op, '') IS NULL OR (e.Op = 'I' AND {empty}))"
 
     def _any(self, column: str, value: Value) -> str:
         images = [self._of(image, column, value) for image in (AFTER, BEFORE, KEYS) if self._has(image, column)]

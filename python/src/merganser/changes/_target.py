@@ -27,7 +27,7 @@ class ChangeTarget:
         ordering: Ordering fields.
         schema: Columns of the table.
         event_columns: Columns that are filled from the envelope, by their name in the table.
-        sequence: Columns of the rows that fill the ordering fields, in their order; empty if the envelope does.
+        sequence: Columns of the rows that fill the last ordering fields, in their order; empty if the envelope does.
         fills: Whether a stored value stays where the new one is the placeholder.
         nulls_are_missing: Whether a stored value stays where the new one is null.
         placeholder: That placeholder.
@@ -76,11 +76,13 @@ def target_of(info: TableInfo, schema: T.StructType, properties: Mapping[str, st
         raise _unsuited("CHANGES_NEED_GLOBAL_INDEX", info, why, "index=IndexType.GLOBAL_SIMPLE")
     offered = {column.name: column for column in spec.preset.columns}
     names = schema.fieldNames()
-    if spec.sequence_by and len(spec.sequence_by) != len(info.ordering_by):
-        raise _conflict(info, "sequence_by", spec.sequence_by, info.ordering_by)
+    first = tuple(column.name for column in spec.preset.before_sequence) if spec.sequence_by else ()
+    wanted = (*first, *spec.sequence_by)
+    if spec.sequence_by and (len(wanted) != len(info.ordering_by) or info.ordering_by[: len(first)] != first):
+        raise _conflict(info, "sequence_by", wanted, info.ordering_by)
     filled = {name: column for name, column in offered.items() if name in names or name in info.ordering_by}
     if spec.sequence_by:
-        filled = {name: column for name, column in filled.items() if name not in info.ordering_by}
+        filled = {name: column for name, column in filled.items() if name in first or name not in info.ordering_by}
     return ChangeTarget(
         path=info.path,
         keys=info.record_key,

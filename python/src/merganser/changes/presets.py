@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from merganser.changes._preset import (
     DELETE,
+    LOAD,
     PLACEHOLDER,
     REFUSED,
     SKIP,
@@ -309,7 +310,9 @@ _AWS_DMS = Preset(
  WHEN {_DMS_OPERATION} IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
  ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
     ordering=(
-        EventColumn("_event_timestamp", "string", _DMS_MICROS),
+        # The time of a load is that of the replication server; a change may be committed before it, by the source's
+        # clock, and not be in the load.
+        EventColumn("_event_timestamp", "string", f"if({_DMS_OPERATION} = 'load', '', {_DMS_MICROS})"),
         EventColumn("_event_transaction", "bigint", "coalesce(e.metadata.`transaction-id`, 0)"),
         EventColumn("_event_record", "bigint", "coalesce(e.metadata.`transaction-record-id`, 0)"),
     ),
@@ -322,14 +325,17 @@ _AWS_DMS = Preset(
 
 _AWS_DMS_S3 = Preset(
     name="aws_dms_s3",
-    header={"Op": "string"},
+    header={"Op": "string", LOAD: "boolean"},
     kind=f"""CASE
  WHEN coalesce(e.Op, 'I') IN ('I', 'U', '') THEN '{UPSERT}'
  WHEN e.Op = 'D' THEN '{DELETE}'
  ELSE '{REFUSED}OPERATION_UNKNOWN' END""",
     known=(EventColumn("Op", "string", "e.Op"),),
+    # The columns of a load are filled by another clock, or are empty.
+    before_sequence=(EventColumn("_event_is_change", "int", "if({load}, 0, 1)"),),
     after=None,
     before=None,
+    row_prefixes=(LOAD,),
 )
 
 _OGG = Preset(

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from recorded_events import RECORDED
+from recorded_events import RECORDED, TYPES, mysql, row
 
+import merganser
 from merganser import Table
 
 #: Presets that are applied; all of them with MERGANSER_FULL=1. Without it those that differ in their form: an envelope,
@@ -36,3 +37,13 @@ def test_events_of_each_tool_in_any_order_make_the_tables_rows(
     assert stored == [(1, "new", *more), (4, "moved", *more)]
     assert dict(done.skipped) == skipped
     assert done.events == done.applied + sum(skipped.values())
+
+
+def test_events_of_a_binlog_without_positions_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """A MariaDB 11.4 writes none inside a transaction by default; Debezium subtracts the size of the event from 0."""
+    schema = ", ".join(f"{column} {kind}" for column, kind in TYPES.items())
+    for preset in ("debezium_mysql", "debezium_generic"):
+        table = Table.create_for_changes(spark, str(tmp_path / preset), schema, preset=preset, keys="id")
+        events = spark.createDataFrame([(mysql("c", -854, row(1, "new", price="BOI=", at=0)),)], "value string")
+        with pytest.raises(merganser.EventsRefusedError, match="ORDERING_MISSING"):
+            table.apply_changes(events, preset=preset)

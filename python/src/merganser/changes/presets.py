@@ -121,8 +121,8 @@ def _position(field: Callable[[str], str], operation: str) -> str:
         f"{_digits(field('event_serial_no'), 10)})",
         field("scn"): f"concat_ws('/', {_digits(field('scn'))}, coalesce({field('rs_id')}, ''), "
         f"{_digits(field('ssn'), 10)})",
-        field("pos"): f"concat_ws('/', {_digits(_file_number(field('file')), 12)}, {_digits(field('pos'))}, "
-        f"{_digits(field('row'), 10)})",
+        field("pos"): f"if({field('pos')} < 0, NULL, concat_ws('/', {_digits(_file_number(field('file')), 12)}, "
+        f"{_digits(field('pos'))}, {_digits(field('row'), 10)}))",
         field("ord"): f"concat_ws('/', {_digits(field('ts_ms'))}, {_digits(field('ord'), 10)})",
         field("ts_ns"): _digits(field("ts_ns")),
         field("ts_ms"): _digits(f"{field('ts_ms')} * 1000000"),
@@ -167,7 +167,8 @@ _MYSQL = Preset(
     kind=_DEBEZIUM_KIND,
     ordering=(
         EventColumn("_event_bin_number", "bigint", _file_number("e.source.file")),
-        EventColumn("_event_pos", "bigint", "e.source.pos"),
+        # Below 0 where the binlog has no position of the event, as from MariaDB 11.4 on by default: there is no order.
+        EventColumn("_event_pos", "bigint", "if(e.source.pos < 0, NULL, e.source.pos)"),
         EventColumn("_event_row", "bigint", "coalesce(e.source.row, 0)"),
     ),
     stored=(_OPERATION, _ORIGIN),

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import comparison
-from postgres import Connection
+from database import Database, named
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery, StreamingQueryListener
 
 import merganser
 
-PRESET = "debezium_postgres"
 KINDS = {"cow": merganser.TableType.COPY_ON_WRITE, "mor": merganser.TableType.MERGE_ON_READ}
 NAMES = {"cow": "copy-on-write", "mor": "merge-on-read"}
 
@@ -41,9 +40,14 @@ class Settings:
     events: dict[str, str]  # the folder of the events of each table
     keys: dict[str, list[str]]
     columns: dict[str, list[list[str]]]  # the columns of each table before the workload, with their types in the lake
-    port: int  # of the database, which the tables are compared with
+    database: str  # its kind
+    port: int  # of the server, which the tables are compared with
     master: str = "local[2]"
     trigger: str = "1 second"
+
+    @property
+    def source(self) -> Database:
+        return named(self.database)
 
     def path(self, *parts: str) -> Path:
         return Path(self.folder, *parts)
@@ -111,7 +115,7 @@ def start(spark: SparkSession, settings: Settings, table: str, kind: str) -> Str
     events = spark.readStream.text(settings.events[table])
     return lake.apply_changes(
         events,
-        preset=PRESET,
+        preset=settings.source.preset,
         quarantine=True,  # for a repeated update that lacks a value, after its row was deleted
         checkpoint=str(settings.path("checkpoints", kind, table)),
         trigger={"processingTime": settings.trigger},
@@ -131,7 +135,7 @@ def opened(spark: SparkSession, settings: Settings, table: str, kind: str) -> me
             spark,
             path,
             schema,
-            preset=PRESET,
+            preset=settings.source.preset,
             keys=settings.keys[table],
             table_type=KINDS[kind],
             index=INDEXES[kind],
@@ -173,10 +177,10 @@ def check(spark: SparkSession, settings: Settings, table: str, kind: str) -> Che
     """Compare a table with the database; a merge-on-read one with its logs, and again after a compaction."""
     lake = merganser.Table.load(spark, settings.path("tables", kind, table).as_uri())
     compaction = None
-    with Connection("127.0.0.1", settings.port) as connection:
+    with settings.source.connect(settings.port) as connection:
 
         def found(frame: DataFrame) -> list[str]:
-            return comparison.compare(connection, table, settings.keys[table], frame)
+            return comparison.compare(settings.source, connection, table, settings.keys[table], frame)
 
         differences = found(lake.df())
         if kind == "mor":
@@ -186,7 +190,7 @@ def check(spark: SparkSession, settings: Settings, table: str, kind: str) -> Che
                 names = ("inserted", "updated", "deleted", "late")
                 compaction = {name: getattr(entry, name) for name in names} | {"elapsed_ms": result.elapsed_ms}
             differences += [f"after the compaction: {line}" for line in found(lake.df())]
-        columns = comparison.columns_of(connection, table)
+        columns = settings.source.columns_of(connection, table)
         rows = connection.value(f"SELECT count(*) FROM {table}")
     return Checked(table, kind, int(rows or 0), len(columns), differences, compaction)
 

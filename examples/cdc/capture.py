@@ -1,4 +1,4 @@
-"""Debezium's embedded engine on a replication slot of PostgreSQL, in a process of its own that can be killed."""
+"""Debezium's embedded engine on the log of a server, in a process of its own that can be killed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "project"))
 
-from postgres import DATABASE, USER
+from database import PREFIX, Database
 
 from dev.layout import CACHE
 from dev.maven import fetch_all, listed
 
 HERE = Path(__file__).resolve().parent
-PREFIX = "shop"  # of the topics, which are folders here: shop.public.orders
-SLOT = "merganser"
 UNAVAILABLE = "__debezium_unavailable_value"  # Debezium's own: stands for a value that the event does not have
 
 #: Of the engine's own Java, which has little to do.
@@ -31,14 +29,16 @@ class CaptureError(RuntimeError):
 
 
 class Capture:
-    """The engine for all tables of the schema ``public``; ``start`` it again after ``stop`` or ``kill``.
+    """The engine for all tables; ``start`` it again after ``stop`` or ``kill``.
 
     Args:
+        database: Its kind.
         folder: For the events (``events/<topic>/<file>.json``), the offsets and the log.
         port: Of the server.
     """
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, database: Database, folder: Path, port: int) -> None:
+        self._database = database
         self.events = folder / "events"
         self.log = folder / "engine.log"
         self._offsets = folder / "offsets.dat"
@@ -46,14 +46,14 @@ class Capture:
         self._classes = folder / "engine"
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._jars = fetch_all(CACHE, listed(HERE / "debezium_jars.txt"))
+        self._jars = fetch_all(CACHE, listed(database.jars))
         self._compile()
-        properties = self._engine_properties(port)
+        properties = {**self._engine_properties(), **database.connector(port, folder)}
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
 
     def folder_of(self, table: str) -> Path:
         """The folder with the events of a table."""
-        return self.events / f"{PREFIX}.public.{table}"
+        return self.events / self._database.topic(table)
 
     def start(self) -> None:
         """Start the engine; it takes a snapshot of the tables first if it has no offsets."""
@@ -72,14 +72,19 @@ class Capture:
         An engine without offsets takes a snapshot, which has no event for rows that were deleted before it.
         """
         offsets = self._offsets.read_bytes() if self._offsets.is_file() else b""
-        return b'"lsn"' in offsets and (b'"snapshot"' not in offsets or b'"last_snapshot_record":true' in offsets)
+        return self._database.has_snapshot(offsets)
 
     def restart_if_ended(self) -> bool:
         """Start the engine again if it has ended by itself, as it may when the server stops; whether it had."""
-        ended = self._process is not None and self._process.poll() is not None
+        ended = self.has_ended
         if ended:
             self.start()
         return ended
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the engine was started, and has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
 
     def kill(self) -> None:
         """End the engine without giving it a chance to store its offsets."""
@@ -105,22 +110,10 @@ class Capture:
         if done.returncode:
             raise CaptureError(f"Capture.java does not compile:\n{done.stderr[-2000:]}")
 
-    def _engine_properties(self, port: int) -> dict[str, object]:
+    def _engine_properties(self) -> dict[str, object]:
         return {
             "name": "capture",
-            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
             "topic.prefix": PREFIX,
-            "database.hostname": "127.0.0.1",
-            "database.port": port,
-            "database.user": USER,
-            "database.password": "none",  # the server trusts connections from loopback
-            "database.dbname": DATABASE,
-            "schema.include.list": "public",
-            "plugin.name": "pgoutput",
-            "publication.name": SLOT,
-            "slot.name": SLOT,
-            "slot.max.retries": 30,
-            "slot.retry.delay.ms": 500,  # after a kill, until the server notices that the old connection is gone
             "offset.storage": "org.apache.kafka.connect.storage.FileOffsetBackingStore",
             "offset.storage.file.filename": self._offsets,
             "offset.flush.interval.ms": 2000,

@@ -4,10 +4,10 @@ Run it with ``./dev cdc``, or::
 
     python examples/cdc/cdc.py --out cdc-out
 
-It starts a PostgreSQL, changes two of its tables at random, and applies their change events to a copy-on-write and a
-merge-on-read table each, while the engine is killed, the Spark application is killed, and the server crashes. It writes
-the events, the tables and ``report.html`` below ``--out``, and ends with an exit code other than 0 when any row or
-column is not as in the database.
+It starts a PostgreSQL, or with ``--database mariadb`` a MariaDB, changes two of its tables at random, and applies their
+change events to a copy-on-write and a merge-on-read table each, while the engine is killed, the Spark application is
+killed, and the server crashes. It writes the events, the tables and ``report.html`` below ``--out``, and ends with an
+exit code other than 0 when any row or column is not as in the database.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import cdc_report
-import comparison
 import measure
 from applier import KINDS, NAMES, Checked, Settings
 from capture import Capture, CaptureError
-from postgres import Postgres, PostgresError
+from database import Database, named, names
+from server import DatabaseError, Server
 from workload import KEYS, Workload
 
 from dev.maven import JarError
@@ -48,6 +48,7 @@ class Plan:
     """What a run does."""
 
     out: Path
+    database: str = "postgres"
     seed: int = 0
     transactions: int = 3000
     size: int = 600
@@ -60,16 +61,17 @@ class Plan:
 class Run:
     """One run: the parts, and what was done to them."""
 
-    def __init__(self, plan: Plan, server: Postgres) -> None:
+    def __init__(self, plan: Plan, source: Database, server: Server) -> None:
         self.plan = plan
         self.started = time.time()
         self.restarts: list[cdc_report.Restart] = []
+        self._source = source
         self._server = server
         self._folder = plan.out.resolve()
         self.workload = Workload(
-            server, seed=plan.seed, transactions=plan.transactions, pause_s=plan.pause_s, size=plan.size
+            source, server, seed=plan.seed, transactions=plan.transactions, pause_s=plan.pause_s, size=plan.size
         )
-        self.capture = Capture(self._folder / "engine", server.port)
+        self.capture = Capture(source, self._folder / "engine", server.port)
         self._application: subprocess.Popen[bytes] | None = None
 
     def run(self) -> list[Checked]:
@@ -91,7 +93,8 @@ class Run:
         self._write_settings()
         self.workload.start()
         self._start_application()
-        self._say(f"PostgreSQL {self._server.version} on port {self._server.port}, Debezium and Spark are starting")
+        title = f"{self._source.title} {self._server.version}"
+        self._say(f"{title} on port {self._server.port}, Debezium and Spark are starting")
         self._start_engine()
         self._wait("the engine's snapshot", self.capture.has_snapshot)
         self._wait("the first batches", lambda: all(file.exists() for file in self._records()))
@@ -114,19 +117,20 @@ class Run:
         return [Checked(**one) for one in json.loads(checked.read_text())]
 
     def _start_engine(self) -> None:
-        """Start the engine, and block writes for the moment in which its slot is created.
-
-        Rows of the snapshot have the position of the slot as their LSN. A transaction that is in progress at that
-        moment is not in the snapshot, and has events with smaller ones: these would lose to the rows of the snapshot.
-        """
-        created = "SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"
+        """Start the engine; where it needs that, block writes while it finds its place in the log."""
+        block = self._source.block_writes(list(KEYS))
         with self._server.connect() as blocking, self._server.connect() as watching:
-            blocking.query(f"BEGIN; LOCK TABLE {', '.join(KEYS)} IN SHARE MODE")
+            if block:
+                blocking.query(block)
             self.capture.start()
-            self._wait("the replication slot", lambda: watching.value(created) == "1")
-            blocking.query("COMMIT")
+            self._wait("the engine's place in the log", lambda: self._source.has_place(watching))
+            if block:
+                blocking.query("COMMIT")
 
     def _restart_engine(self) -> None:
+        """Kill the engine while it writes events, so that it has not stored the offsets of the last ones."""
+        before = sum(_files(self.capture.folder_of(table)) for table in KEYS)
+        self._work("events to repeat", lambda: sum(_files(self.capture.folder_of(t)) for t in KEYS) > before + 2)
         self.capture.kill()
         self.capture.start()
         self._restarted("the engine was killed", self._ends_of_events())
@@ -143,7 +147,7 @@ class Run:
     def _restart_server(self) -> None:
         self._server.stop(crash=True)
         self._server.start()
-        self._restarted("PostgreSQL crashed", self._ends_of_events())
+        self._restarted(f"{self._source.title} crashed", self._ends_of_events())
 
     def _ends_of_events(self) -> Callable[[], bool]:
         """Whether the engine has written events of every table since now."""
@@ -153,17 +157,20 @@ class Run:
     def _restarted(self, what: str, goes_on: Callable[[], bool]) -> None:
         at = time.time()
         self._say(f"{what} after {self.workload.done:,} transactions, and started again")
-        step, raised = max(2, self.plan.transactions // 200), [at]
+        self._work(f"work after: {what}", goes_on)
+        self.restarts.append(cdc_report.Restart(at * 1000, what, time.time() - at))
 
-        def is_at_work() -> bool:
-            # The workload goes on slowly, so that there is something to do for the part.
+    def _work(self, what: str, done: Callable[[], bool]) -> None:
+        """Wait, and let the workload go on slowly, so that there is something to do for the part."""
+        step, raised = max(2, self.plan.transactions // 200), [time.time()]
+
+        def is_done() -> bool:
             if self.workload.done >= self.workload.limit and time.time() - raised[0] > 1:
                 raised[0] = time.time()
                 self.workload.limit += step
-            return goes_on() or not self.workload.is_running
+            return done() or not self.workload.is_running
 
-        self._wait(f"work after: {what}", is_at_work)
-        self.restarts.append(cdc_report.Restart(at * 1000, what, time.time() - at))
+        self._wait(what, is_done)
 
     def _wait(self, what: str, done: Callable[[], bool]) -> None:
         end = time.monotonic() + WAIT_S
@@ -184,7 +191,7 @@ class Run:
 
     def _write_settings(self) -> None:
         with self._server.connect() as connection:
-            columns = {table: comparison.columns_of(connection, table) for table in KEYS}
+            columns = {table: self._source.columns_of(connection, table) for table in KEYS}
         for table in KEYS:
             self.capture.folder_of(table).mkdir(parents=True)
         settings = Settings(
@@ -192,6 +199,7 @@ class Run:
             events={table: str(self.capture.folder_of(table)) for table in KEYS},
             keys=KEYS,
             columns={table: [[one.name, one.lake_type] for one in found] for table, found in columns.items()},
+            database=self._source.name,
             port=self._server.port,
             master=self.plan.master,
         )
@@ -228,7 +236,7 @@ class Run:
         copies = []
         stories = []
         for table, keys in KEYS.items():
-            events = measure.read_events(self.capture.folder_of(table), keys)
+            events = measure.read_events(self._source, self.capture.folder_of(table), keys)
             stories.append(cdc_report.Story(table, measure.most_telling(events)))
             for kind in KINDS:
                 batches = measure.batches(
@@ -241,7 +249,8 @@ class Run:
                 own = next(one for one in checked if (one.table, one.kind) == (table, kind))
                 copies.append(cdc_report.Copy(table, NAMES[kind], batches, own))
         return cdc_report.Report(
-            server=self._server.version,
+            database=self._source,
+            version=self._server.version,
             seed=self.plan.seed,
             seconds=time.time() - self.started,
             workload=dict(self.workload.counts),
@@ -253,7 +262,8 @@ class Run:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; return 0 when every table equals the database's."""
-    parser = argparse.ArgumentParser(description="Follow a PostgreSQL by its change events, and check every row.")
+    parser = argparse.ArgumentParser(description="Follow a database by its change events, and check every row.")
+    parser.add_argument("--database", choices=names(), default="postgres", help="which one (postgres)")
     parser.add_argument("--out", type=Path, default=Path("cdc-out"), help="folder to write to (cdc-out)")
     parser.add_argument("--transactions", type=int, default=3000, help="of the workload (3000)")
     parser.add_argument("--seed", type=int, default=0, help="of the workload (0)")
@@ -261,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--size", type=int, default=600, help="about how many rows a table has (600)")
     parser.add_argument("--master", default="local[2]", help="where Spark runs (local[2])")
     parser.add_argument(
-        "--fetched", action="store_true", help="use the PostgreSQL of Maven Central, also where one is installed"
+        "--fetched", action="store_true", help="use the server of Maven Central, also where one is installed"
     )
     options = vars(parser.parse_args(arguments))
     plan = Plan(**options)
@@ -273,11 +283,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan.out.mkdir(parents=True)
     (plan.out / MARKER).touch()
     try:
-        with Postgres(fetched=plan.fetched) as server:
-            run = Run(plan, server)
+        source = named(plan.database)
+        with source.server(fetched=plan.fetched) as server:
+            run = Run(plan, source, server)
             checked = run.run()
             report = run.report(checked)
-    except (Failure, PostgresError, CaptureError, JarError) as error:
+    except (Failure, DatabaseError, CaptureError, JarError) as error:
         print(error, file=sys.stderr)
         return 2
     target = plan.out / "report.html"

@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from measure import OUTCOMES, Batch, Event
+from database import Database
+from measure import OUTCOMES, Batch, Event, shown
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "flights"))
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 COLOURS = {
     "inserted": ("#0072b2", "no row with this key was there"),
-    "updated": ("#009e73", "larger LSN than the stored row: won"),
-    "deleted": ("#d1495b", "larger LSN than the stored row: removed it"),
-    "late": ("#d98e04", "smaller LSN than another event of its key: lost"),
+    "updated": ("#009e73", "larger {order} than the stored row: won"),
+    "deleted": ("#d1495b", "larger {order} than the stored row: removed it"),
+    "late": ("#d98e04", "smaller {order} than another event of its key: lost"),
     "repeated": ("#7b8794", "came again after a restart: changes nothing"),
     "without a row": ("#a0569a", "a delete without a row to delete"),
 }
@@ -89,7 +90,8 @@ class Story:
 class Report:
     """All of the page."""
 
-    server: str
+    database: Database
+    version: str  # of the server
     seed: int
     seconds: float
     workload: Mapping[str, int]
@@ -104,8 +106,8 @@ class Report:
 
 def render(report: Report) -> str:
     """Return the page as HTML."""
-    title = "A PostgreSQL and its tables in the lake, through restarts of each part"
-    wrong = report.differences
+    title = f"A {report.database.title} and its tables in the lake, through restarts of each part"
+    wrong, order = report.differences, report.database.order
     cells = sum(copy.checked.rows * copy.checked.columns for copy in report.copies)
     verdict = (
         '<p class="verdict good">Every row, every column and every type equals the database.</p>'
@@ -127,16 +129,16 @@ def render(report: Report) -> str:
     ]
     shown = "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in facts)
     intro = (
-        f"PostgreSQL {report.server} under a random workload (seed {report.seed}), Debezium's embedded engine on a "
-        "replication slot, and a Spark application that applies the events of two tables to a copy-on-write and a "
-        f"merge-on-read table each. After {report.seconds:.0f} s everything was compared with the database."
+        f"{report.database.title} {report.version} under a random workload (seed {report.seed}), Debezium's embedded "
+        f"engine on {report.database.log}, and a Spark application that applies the events of two tables to a "
+        f"copy-on-write and a merge-on-read table each. After {report.seconds:.0f} s everything was compared with it."
     )
     body = [
         f"<h1>{escape(title)}</h1><p class='intro'>{escape(intro)}</p>{verdict}",
         f'<section class="facts">{shown}</section>',
         _differences(report),
         "<h2>What became of the events, by batch</h2>",
-        legend([(name, colour, what) for name, (colour, what) in COLOURS.items()]),
+        legend([(name, colour, what.format(order=order)) for name, (colour, what) in COLOURS.items()]),
         _figures(report, _outcome_chart),
         "<h2>Lag: from the commit in the database to the commit in the lake</h2>",
         legend([("median of the batch", MEDIAN, ""), ("its oldest event", OLDEST, "on top of the median")]),
@@ -150,7 +152,7 @@ def render(report: Report) -> str:
         "<h2>Restarts, and the workload</h2>",
         _restart_table(report),
         _workload_table(report),
-        "".join(_story(story) for story in report.stories),
+        "".join(_story(story, order) for story in report.stories),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f"{meta}<title>{escape(title)}</title><style>{STYLE}</style>"
@@ -246,8 +248,9 @@ def _count_table(report: Report) -> str:
             found = [number(compaction[name] or 0) if name in compaction else "" for name in COUNTS]
             rows.append([copy.table, "its logs, in the compaction at the end", *found])
     note = (
-        "<p>Rows, not events: of several events of a key in one batch the one with the largest LSN is merged with the "
-        "stored row, and the others are duplicates. What is appended to a log is counted when the log is merged.</p>"
+        "<p>Rows, not events: of several events of a key in one batch the one with the largest "
+        f"{report.database.order} is merged with the stored row, and the others are duplicates. What is appended to a "
+        "log is counted when the log is merged.</p>"
     )
     return note + _table(["table", "copy", *COUNTS], rows, "numbers")
 
@@ -289,17 +292,17 @@ def _workload_table(report: Report) -> str:
     )
 
 
-def _story(story: Story) -> str:
+def _story(story: Story, order: str) -> str:
     rows = []
     for event in story.events:
         colour, _ = COLOURS[event.outcome]
         rows.append(
-            f"<tr><td>{number(event.lsn)}</td><td>{escape(event.operation)}</td>"
+            f"<tr><td>{shown(event.position)}</td><td>{escape(event.operation)}</td>"
             f"<td class='badge'><i style='background:{colour}'></i>{escape(event.outcome)}</td>"
             f"<td>{escape(event.reason)}</td></tr>"
         )
     key = ", ".join(map(str, story.events[0].key))
-    head = "".join(f"<th>{name}</th>" for name in ("LSN (ordering value)", "op", "outcome", "why"))
+    head = "".join(f"<th>{name}</th>" for name in (f"{order} (ordering value)", "op", "outcome", "why"))
     return (
         f"<h2>The row {escape(key)} of {escape(story.table)}</h2><p>All of its events, in the order in which they were "
         f"written.</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -8,61 +8,18 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from database import LARGE, Column, Database
+from server import Connection, Row
+
 if TYPE_CHECKING:
-    from postgres import Connection
     from pyspark.sql import DataFrame
 
-#: Type of a column in the lake, by that in the database, as ``format_type`` writes it.
-TYPES = {
-    "bigint": "bigint",
-    "integer": "int",
-    "smallint": "int",
-    "real": "float",
-    "double precision": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "uuid": "string",
-    "jsonb": "string",
-    "bytea": "binary",
-    "date": "date",
-    "timestamp with time zone": "timestamp",
-    "timestamp without time zone": "timestamp_ntz",
-    "text[]": "array<string>",
-    "integer[]": "array<int>",
-}
-LARGE = 200  # characters or bytes, from which a hash is compared
 
-Row = tuple["str | None", ...]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the database: its name, and its type there."""
-
-    name: str
-    type: str
-
-    @property
-    def lake_type(self) -> str:
-        """The type that its values have in the lake."""
-        return TYPES.get(self.type) or self.type.replace("numeric", "decimal")
-
-
-def columns_of(connection: Connection, table: str) -> list[Column]:
-    """The columns of a table of the database."""
-    found = connection.query(
-        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
-        f"WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-    )
-    return [Column(str(name), str(kind)) for name, kind in found]
-
-
-def database_rows(connection: Connection, table: str, columns: Sequence[Column]) -> list[Row]:
+def database_rows(database: Database, connection: Connection, table: str, columns: Sequence[Column]) -> list[Row]:
     """Every row of a table of the database."""
-    values = ", ".join(_in_database(column) for column in columns)
+    values = ", ".join(database.text_of(column) for column in columns)
     return [normal(row, columns) for row in connection.query(f"SELECT {values} FROM {table}")]
 
 
@@ -105,55 +62,40 @@ def differences(
 
 def normal(row: Row, columns: Sequence[Column]) -> Row:
     """Numbers that are the same have the same text."""
-    return tuple(None if value is None else _normal(value, column.type) for value, column in zip(row, columns))
+    return tuple(None if value is None else _normal(value, column.lake_type) for value, column in zip(row, columns))
 
 
 def _normal(value: str, kind: str) -> str:
-    if kind == "real":
+    if kind == "float":
         return struct.pack(">f", float(value)).hex()
-    if kind == "double precision":
+    if kind == "double":
         return struct.pack(">d", float(value)).hex()
-    if kind.endswith("[]"):
+    if kind.startswith("array<"):
         return json.dumps(json.loads(value))
     return value
 
 
-def _in_database(column: Column) -> str:
-    name, kind = column.name, column.type
-    if kind.startswith("timestamp"):
-        return f"(extract(epoch FROM {name}) * 1000000)::bigint::text"
-    if kind == "date":
-        return f"({name} - DATE '1970-01-01')::text"
-    if kind == "bytea":
-        return f"CASE WHEN length({name}) > {LARGE} THEN md5({name}) ELSE encode({name}, 'hex') END"
-    if kind.endswith("[]"):
-        return f"to_json({name})::text"
-    text = f"{name}::text"
-    if kind in ("text", "jsonb"):
-        return f"CASE WHEN length({text}) > {LARGE} THEN md5({text}) ELSE {text} END"
-    return text
-
-
 def _in_spark(column: Column) -> str:
-    name, kind = column.name, column.type
-    if kind == "timestamp with time zone":
+    """A time as microseconds since 1970, a date as days, a large value as its hash: as ``Database.text_of`` has it."""
+    name, kind = column.name, column.lake_type
+    if kind == "timestamp":
         return f"cast(unix_micros({name}) AS string)"
-    if kind == "timestamp without time zone":
+    if kind == "timestamp_ntz":
         return f"cast(unix_micros(to_utc_timestamp(cast({name} AS timestamp), current_timezone())) AS string)"
     if kind == "date":
         return f"cast(unix_date({name}) AS string)"
-    if kind == "bytea":
+    if kind == "binary":
         return f"if(length({name}) > {LARGE}, md5({name}), lower(hex({name})))"
-    if kind.endswith("[]"):
+    if kind.startswith("array<"):
         return f"to_json({name})"
-    if kind in ("text", "jsonb"):
+    if kind == "string":
         return f"if(length({name}) > {LARGE}, md5({name}), {name})"
     return f"cast({name} AS string)"
 
 
-def compare(connection: Connection, table: str, keys: Sequence[str], frame: DataFrame) -> list[str]:
+def compare(database: Database, connection: Connection, table: str, keys: Sequence[str], frame: DataFrame) -> list[str]:
     """What differs between a table of the database and a frame of the lake, types of columns included."""
-    columns = columns_of(connection, table)
+    columns = database.columns_of(connection, table)
     wanted = {column.name: column.lake_type for column in columns}
     types = lake_types(frame, columns)
     if types != wanted:
@@ -162,4 +104,5 @@ def compare(connection: Connection, table: str, keys: Sequence[str], frame: Data
             for name, kind in wanted.items()
             if types.get(name) != kind
         ]
-    return differences(keys, columns, database_rows(connection, table, columns), lake_rows(frame, columns))
+    expected = database_rows(database, connection, table, columns)
+    return differences(keys, columns, expected, lake_rows(frame, columns))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from capture import UNAVAILABLE
+from database import Database
 
 UNAVAILABLE_BYTES = base64.b64encode(UNAVAILABLE.encode()).decode()
 OUTCOMES = ("inserted", "updated", "deleted", "late", "repeated", "without a row")
@@ -26,7 +27,7 @@ class Event:
     file: str
     key: tuple[Any, ...]
     operation: str  # r, c, u or d
-    lsn: int  # position in the server's log: the ordering value
+    position: tuple[int, ...]  # in the server's log: the ordering values
     committed_ms: int  # in the database, since 1970
     unchanged: tuple[str, ...]  # columns whose value is not in the event
     outcome: str  # one of OUTCOMES: what became of it, applied in this order
@@ -56,42 +57,50 @@ class Batch:
 
 @dataclass
 class _Stored:
-    lsn: int
+    position: tuple[int, ...]
     exists: bool
-    seen: set[tuple[int, str]] = field(default_factory=set)
+    seen: set[tuple[tuple[int, ...], str]] = field(default_factory=set)
 
 
-def read_events(folder: Path, keys: Sequence[str]) -> list[Event]:
-    """The events of a table, with what becomes of each one if the event with the larger LSN wins."""
+def read_events(database: Database, folder: Path, keys: Sequence[str]) -> list[Event]:
+    """The events of a table, with what becomes of each one if the event with the larger position wins."""
     stored: dict[tuple[Any, ...], _Stored] = {}
     events = []
     for file in sorted(folder.glob("*.json")):
         for line in file.read_text(encoding="utf-8").splitlines():
             whole = json.loads(line)
             event = whole.get("payload", whole)
-            row = event["after"] or event["before"]
+            row, source = event["after"] or event["before"], event["source"]
             key = tuple(row[name] for name in keys)
-            operation, lsn = event["op"], event["source"]["lsn"] - (event["op"] == "r")  # as the preset orders them
-            outcome, reason = _outcome(stored, key, operation, lsn)
+            operation, position = event["op"], database.position(source, event["op"])
+            outcome, reason = _outcome(stored, key, operation, position, database.order)
             unchanged = tuple(name for name, value in row.items() if _is_unavailable(value))
             if unchanged and outcome == "updated":
                 reason += f"; {', '.join(unchanged)} unchanged: the stored value stays"
-            events.append(Event(file.name, key, operation, lsn, event["source"]["ts_ms"], unchanged, outcome, reason))
+            events.append(Event(file.name, key, operation, position, source["ts_ms"], unchanged, outcome, reason))
     return events
 
 
-def _outcome(stored: dict[tuple[Any, ...], _Stored], key: tuple[Any, ...], operation: str, lsn: int) -> tuple[str, str]:
-    row = stored.setdefault(key, _Stored(-1, False))
-    if (lsn, operation) in row.seen:
-        return "repeated", "the same change was there before: its LSN is not larger, and its row is the same"
-    row.seen.add((lsn, operation))
-    if lsn < row.lsn:
-        return "late", f"LSN {lsn} is smaller than {row.lsn}"
-    existed, before = row.exists, row.lsn
-    row.lsn, row.exists = lsn, operation != "d"
+def shown(position: tuple[int, ...]) -> str:
+    """A position as text."""
+    return ":".join(map(str, position))
+
+
+def _outcome(
+    stored: dict[tuple[Any, ...], _Stored], key: tuple[Any, ...], operation: str, position: tuple[int, ...], order: str
+) -> tuple[str, str]:
+    row = stored.setdefault(key, _Stored((), False))
+    if (position, operation) in row.seen:
+        return "repeated", f"the same change was there before: its {order} is not larger, and its row is the same"
+    row.seen.add((position, operation))
+    if position < row.position:
+        return "late", f"{order} {shown(position)} is smaller than {shown(row.position)}"
+    existed, before = row.exists, shown(row.position)
+    row.position, row.exists = position, operation != "d"
+    larger = f"{order} {shown(position)} is larger than {before}"
     if operation == "d":
-        return ("deleted", f"LSN {lsn} is larger than {before}") if existed else ("without a row", "no row to delete")
-    return ("updated", f"LSN {lsn} is larger than {before}") if existed else ("inserted", "no row with this key")
+        return ("deleted", larger) if existed else ("without a row", "no row to delete")
+    return ("updated", larger) if existed else ("inserted", "no row with this key")
 
 
 def _is_unavailable(value: Any) -> bool:

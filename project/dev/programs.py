@@ -27,7 +27,7 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def cdc(options: argparse.Namespace, rest: list[str]) -> int:
-    """follow a PostgreSQL by its change events, through restarts, into cdc-out/ [--spark LINE] [CDC ARGUMENTS]"""
+    """follow a database by its change events, through restarts, into cdc-out/ [--spark LINE] [CDC ARGUMENTS]"""
     environment = Environment(options.spark or default_line())
     build(environment, [environment.line])
     out = [] if "--out" in rest else ["--out", "cdc-out"]

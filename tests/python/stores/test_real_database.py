@@ -1,7 +1,7 @@
-"""A PostgreSQL, Debezium's engine and Spark, each ended without notice while the others go on: `./dev cdc`.
+"""A database, Debezium's engine and Spark, each ended without notice while the others go on: `./dev cdc`.
 
-With MERGANSER_FULL=1 there is a longer run too, with the server of Maven Central, more restarts of each part and more
-rows: what the short run checks, at more moments. It is on the newest Spark line as well.
+With MERGANSER_FULL=1 there are longer runs too, with the servers of Maven Central, more restarts of each part and more
+rows: what the short runs check, at more moments. They are on the newest Spark line as well.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -27,8 +29,11 @@ sys.path.insert(0, str(CDC))
 import cdc_report  # noqa: E402
 import comparison  # noqa: E402
 import measure  # noqa: E402
-from comparison import Column  # noqa: E402
-from postgres import Postgres, PostgresError  # noqa: E402
+from capture import Capture  # noqa: E402
+from database import Column, named, names  # noqa: E402
+from mariadb import MariaDb  # noqa: E402
+from postgres import Postgres  # noqa: E402
+from server import DatabaseError  # noqa: E402
 from workload import KEYS, Workload  # noqa: E402
 
 SEED = os.environ.get("MERGANSER_SEED", "0")
@@ -37,13 +42,16 @@ LONG = ["--transactions", "20000", "--rounds", "4", "--size", "2000", "--fetched
 RUNS = [SHORT, pytest.param(LONG, marks=pytest.mark.e2e)] if os.environ.get("MERGANSER_FULL") else [SHORT]
 
 
+@pytest.mark.parametrize("database", names())
 @pytest.mark.parametrize("arguments", RUNS)
 def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_the_server(
-    arguments: list[str], tmp_path: Path
+    arguments: list[str], database: str, tmp_path: Path
 ) -> None:
+    source = named(database)
     package = str(Path(merganser.__file__).parents[1])
+    words = ["--database", database, "--out", str(tmp_path / "out"), "--seed", SEED, *arguments]
     done = subprocess.run(
-        [sys.executable, str(CDC / "cdc.py"), "--out", str(tmp_path / "out"), "--seed", SEED, *arguments],
+        [sys.executable, str(CDC / "cdc.py"), *words],
         env={**os.environ, "PYTHONPATH": package},
         capture_output=True,
         text=True,
@@ -53,36 +61,58 @@ def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_
     assert "0 differences" in done.stdout
     assert len(re.findall(r"all \d[\d,]* rows are right", done.stdout)) == 4
     rounds = int(arguments[arguments.index("--rounds") + 1])
-    for what in ("the engine was killed", "the Spark application was killed", "PostgreSQL crashed"):
+    for what in ("the engine was killed", "the Spark application was killed", f"{source.title} crashed"):
         assert done.stdout.count(what) == rounds, done.stdout
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert well_formed(page)
     for shown in ("equals the database", "repeated after restarts", "Lag: from the commit", "Time of each batch"):
         assert shown in page
-    events = {table: measure.read_events(topic(tmp_path / "out", table), keys) for table, keys in KEYS.items()}
+    folder = tmp_path / "out" / "engine" / "events"
+    events = {table: measure.read_events(source, folder / source.topic(table), keys) for table, keys in KEYS.items()}
     operations = {event.operation for found in events.values() for event in found}
     assert operations == {"r", "c", "u", "d"}
-    assert any(event.unchanged for event in events["orders"]), "no event left a large value out"
+    assert any(event.unchanged for event in events["orders"]) == source.has_unchanged
     assert any(event.outcome == "repeated" for found in events.values() for event in found), "no event came twice"
 
 
-def test_a_server_recovers_what_was_committed_before_it_crashed() -> None:
-    with Postgres() as server:
+@pytest.mark.parametrize("database", names())
+def test_a_server_recovers_what_was_committed_before_it_crashed(database: str) -> None:
+    with named(database).server() as server:
         connection = server.connect()
-        connection.query("CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'it''s'), (2, NULL)")
-        connection.query("BEGIN; INSERT INTO t VALUES (3, 'lost')")
+        connection.query("CREATE TABLE t (a int, b text)")
+        connection.query("INSERT INTO t VALUES (1, 'it''s'), (2, NULL)")
+        connection.query("BEGIN")
+        connection.query("INSERT INTO t VALUES (3, 'lost')")
         server.stop(crash=True)
         with pytest.raises(OSError):
             connection.query("COMMIT")
         server.start()
         with server.connect() as again:
             assert again.query("SELECT a, b FROM t ORDER BY a") == [("1", "it's"), ("2", None)]
-            assert again.value("SHOW wal_level") == "logical"
-            with pytest.raises(PostgresError, match="division by zero") as refused:
-                again.query("SELECT 1 / 0")
-            assert refused.value.state == "22012"
+            with pytest.raises(DatabaseError, match=r"SQLSTATE 42\w{3}") as refused:
+                again.query("SELECT missing FROM t")
+            assert refused.value.state.startswith("42")
             assert again.query("SELECT 1") == [("1",)], "a refused statement does not end the connection"
     assert not server.folder.exists()
+
+
+def test_changes_without_whole_rows_end_the_engine_and_none_is_written(tmp_path: Path) -> None:
+    """With binlog_row_image=MINIMAL in one session: the server's own setting is FULL, which the engine has checked."""
+    source = named("mariadb")
+    with MariaDb() as server, server.connect() as connection:
+        connection.query("CREATE TABLE t (id int PRIMARY KEY, a int, b text)")
+        connection.query("INSERT INTO t VALUES (1, 1, 'one')")
+        capture = Capture(source, tmp_path, server.port)
+        capture.start()
+        try:
+            wait(capture.has_snapshot)
+            connection.query("SET SESSION binlog_row_image = MINIMAL")
+            connection.query("UPDATE t SET b = 'uno' WHERE id = 1")
+            wait(lambda: capture.has_ended)
+        finally:
+            capture.stop()
+    assert "internal schema size 3, but row size 1" in capture.log.read_text()
+    assert [one.operation for one in measure.read_events(source, capture.folder_of("t"), ["id"])] == ["r"]
 
 
 @pytest.mark.e2e
@@ -113,35 +143,42 @@ def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSe
         *block, commit = filter(None, lines)
         connection.query(" ".join(block))
         writer.query("SET lock_timeout = '50ms'")
-        with pytest.raises(PostgresError, match="lock timeout"):
+        with pytest.raises(DatabaseError, match="lock timeout"):
             writer.query("INSERT INTO orders VALUES (1)")
         connection.query(commit)
         writer.query("INSERT INTO orders VALUES (1)")
 
 
-def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed() -> None:
+@pytest.mark.parametrize("database", names())
+def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed(database: str) -> None:
+    source = named(database)
     contents = []
     for _ in range(2):
-        with Postgres() as server:
-            workload = Workload(server, seed=7, transactions=150, writers=1, size=60)
+        with source.server() as server:
+            workload = Workload(source, server, seed=7, transactions=150, writers=1, size=60)
             workload.create_tables()
             workload.start()
             workload.finish()
             with server.connect() as connection:
-                columns = {table: comparison.columns_of(connection, table) for table in KEYS}
-                rows = {
-                    table: sorted(comparison.database_rows(connection, table, columns[table]), key=str)
-                    for table in KEYS
-                }
-            contents.append(rows)
+                columns = {table: source.columns_of(connection, table) for table in KEYS}
+                contents.append(
+                    {
+                        table: sorted(comparison.database_rows(source, connection, table, columns[table]), key=str)
+                        for table in KEYS
+                    }
+                )
     assert contents[0] == contents[1]
     assert [column.name for column in columns["orders"]][-2:] == ["channel", "discount"]
-    assert columns["documents"][-1] == Column("reviewed", "timestamp with time zone")
+    assert (columns["documents"][-1].name, columns["documents"][-1].lake_type) == ("reviewed", "timestamp")
     kinds = ("of one statement", "of several statements", "rolled back", "rolled back in part", "columns added")
     assert all(workload.counts[kind] > 0 for kind in kinds), workload.counts
 
 
-COLUMNS = [Column("id", "bigint"), Column("weight", "double precision"), Column("tags", "text[]")]
+COLUMNS = [
+    Column("id", "bigint", "bigint"),
+    Column("weight", "double precision", "double"),
+    Column("tags", "text[]", "array<string>"),
+]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +207,7 @@ def test_a_comparison_names_every_row_and_value_that_differs(
 def test_an_event_is_late_by_its_lsn_and_repeated_if_it_was_there(tmp_path: Path) -> None:
     events = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("u", 1, 115), ("d", 1, 130), ("u", 1, 120), ("d", 3, 140)]
     write_events(tmp_path / "one.json", events)
-    found = measure.read_events(tmp_path, ["id"])
+    found = measure.read_events(named("postgres"), tmp_path, ["id"])
     outcomes = ["inserted", "inserted", "updated", "late", "deleted", "repeated", "without a row"]
     assert [event.outcome for event in found] == outcomes
     assert found[2].unchanged == ("notes",)
@@ -183,12 +220,13 @@ def test_the_page_says_whether_the_tables_equal_the_database_and_escapes_what_it
     tmp_path: Path, differences: list[str]
 ) -> None:
     write_events(tmp_path / "one.json", [("c", 1, 110), ("u", 1, 120), ("u", 1, 120)])
-    events = measure.read_events(tmp_path, ["id"])
+    events = measure.read_events(named("postgres"), tmp_path, ["id"])
     counts = {"inserted": 1, "duplicates": 2, "commit": {"elapsed_ms": 1500}}
     batch = measure.Batch(0, 5_000.0, events, 2.0, counts, False)
     checked = SimpleNamespace(rows=1, columns=2, differences=differences, compaction=None)
     page = cdc_report.Report(
-        server="16.6",
+        database=named("postgres"),
+        version="16.6",
         seed=0,
         seconds=12.0,
         workload={"of one statement": 3, "statements": 3},
@@ -204,8 +242,11 @@ def test_the_page_says_whether_the_tables_equal_the_database_and_escapes_what_it
     assert batch.lags == [4.0, 4.0, 4.0]
 
 
-def topic(out: Path, table: str) -> Path:
-    return out / "engine" / "events" / f"shop.public.{table}"
+def wait(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
 
 
 def write_events(file: Path, events: list[tuple[str, int, int]]) -> None:

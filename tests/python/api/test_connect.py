@@ -13,6 +13,7 @@ import pytest
 from change_events import order, postgres
 from feeds import Feed, finish, options_of, stream, writer
 from pasted import LINE, blocks, paste
+from pipelines import run as run_pipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from servers import serving
@@ -253,3 +254,73 @@ def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSess
     with pytest.raises(merganser.MerganserError) as failed:
         merganser.combine(changes, "key")
     assert failed.value.condition == "RECORD_KEY_COLUMN_MISSING"
+@pytest.fixture
+def changes(spark: SparkSession) -> Iterator[str]:
+    """A table of change events, which pipelines read as a stream."""
+    spark.sql("CREATE TABLE changes (id int, v string, seq bigint, op string) USING parquet")
+    spark.sql("INSERT INTO changes VALUES (1,'a',1,'I'), (2,'b',1,'I'), (1,'a2',3,'U'), (3,'x',1,'I'), (3,null,2,'D')")
+    yield "changes"
+    for name in ("changes", "derived", "followed", "applied", "__spark_autocdc_aux_state_applied"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+@pytest.mark.since("4.2", reason="pipelines in one process")
+def test_a_pipeline_derives_a_table_and_follows_a_stream_again_and_again(
+    spark: SparkSession, changes: str, tmp_path: Path
+) -> None:
+    from pyspark import pipelines
+
+    stored = {"primaryKey": "id", "orderingFields": "seq"}
+
+    def define() -> None:
+        @pipelines.materialized_view(name="derived", format="merganser", table_properties=stored)
+        def derived() -> Any:
+            return spark.table(changes).where("op <> 'D' AND v <> 'x'").drop("op")
+
+        @pipelines.table(name="followed", format="merganser", table_properties=stored)
+        def followed() -> Any:
+            return spark.readStream.table(changes).drop("op")
+
+    run_pipeline(spark, define, tmp_path)
+    assert all_rows(spark, "derived") == [(1, "a2", 3), (2, "b", 1)]
+    assert all_rows(spark, "followed") == [(1, "a2", 3), (2, "b", 1), (3, None, 2)]
+    spark.sql(f"INSERT INTO {changes} VALUES (1, 'late', 2, 'U'), (4, 'new', 1, 'I')")
+    for full_refresh in (False, True):
+        run_pipeline(spark, define, tmp_path, full_refresh=full_refresh)
+        assert all_rows(spark, "derived") == [(1, "a2", 3), (2, "b", 1), (4, "new", 1)]
+        assert all_rows(spark, "followed") == [(1, "a2", 3), (2, "b", 1), (3, None, 2), (4, "new", 1)]
+
+
+@pytest.mark.since("4.2", reason="AUTO CDC")
+def test_an_auto_cdc_flow_applies_changes_and_deletes_in_their_order(
+    spark: SparkSession, changes: str, tmp_path: Path
+) -> None:
+    from pyspark import pipelines
+
+    def define() -> None:
+        @pipelines.temporary_view(name="captured")
+        def captured() -> Any:
+            return spark.readStream.table(changes)
+
+        pipelines.create_streaming_table("applied", format="merganser", table_properties={"primaryKey": "id"})
+        pipelines.create_auto_cdc_flow(
+            target="applied",
+            source="captured",
+            keys=["id"],
+            sequence_by="seq",
+            apply_as_deletes="op = 'D'",
+            except_column_list=["op"],
+        )
+
+    run_pipeline(spark, define, tmp_path)
+    assert [row[:3] for row in all_rows(spark, "applied")] == [(1, "a2", 3), (2, "b", 1)]
+    spark.sql(
+        f"INSERT INTO {changes} VALUES (1,'late',2,'U'), (2,null,5,'D'), (3,'before its delete',1,'U'), (4,'n',9,'I')"
+    )
+    run_pipeline(spark, define, tmp_path)
+    assert [row[:3] for row in all_rows(spark, "applied")] == [(1, "a2", 3), (4, "n", 9)]
+    # The statements that Spark would rewrite for a table with the interface of row-level operations are still ours.
+    changed = spark.sql("UPDATE applied SET v = 'updated' WHERE id = 4").collect()
+    assert changed[0]["updated"] == 1
+    spark.sql("DELETE FROM applied WHERE id = 1").collect()
+    assert [row[:3] for row in all_rows(spark, "applied")] == [(4, "updated", 9)]

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.spark.source.DefersStatements
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MergeIntoTable}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -17,7 +18,7 @@ object StatementLine {
   /** Runs [[DeferredStatements.hold]] before names are resolved: statements come from SQL and from `mergeInto`. */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
-  private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
+  private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] with DefersStatements {
     override def apply(plan: LogicalPlan): LogicalPlan = DeferredStatements.hold(TimeTravelTexts(session, plan))
   }
 }

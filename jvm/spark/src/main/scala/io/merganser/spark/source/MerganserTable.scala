@@ -36,7 +36,7 @@ import scala.collection.JavaConverters._
  * @param isPinned true where a statement that changes the table reads it
  * @param ranges   value ranges outside of which rows do not matter to the statement
  */
-final class MerganserTable(
+class MerganserTable private[source] (
     protected val session: SparkSession,
     val path: String,
     label: String,
@@ -236,15 +236,14 @@ object MerganserTable {
 
   /** A table of Spark's session catalog. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
-    new MerganserTable(
+    NamedTable(
       session,
       table.location.toString,
       table.identifier.unquotedString,
-      Map.empty,
       () => OpenTable.load(session, table.location.toString),
       Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
       Some(table),
-      entry = Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
+      Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
     )
 
   /**
@@ -255,9 +254,8 @@ object MerganserTable {
   def ofFolder(session: SparkSession, path: String, label: String): MerganserTable = {
     val opened = OpenTable.load(session, path)
     val folder = FolderEntry.of(opened.config)
-    new MerganserTable(session, path, label, Map.empty, () => opened, folder.columns, None,
-      entry =
-        Some(folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
+    NamedTable(session, path, label, () => opened, folder.columns, None,
+      Some(folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
   }
 
   /** Whether it names a table by its path: `` merganser.`/lake/trips` ``. */

@@ -30,8 +30,9 @@ object TableAlteration {
    * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID, what [[PropertiesUpdate.run]]
    *                            throws; nothing is changed then
    */
-  def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
-    val label = entry.identifier.unquotedString
+  def ofSession(session: SparkSession, entry: CatalogTable, requested: Seq[TableChange]): Unit = {
+    val label   = entry.identifier.unquotedString
+    val changes = requested.filterNot(isOfFormat)
     settle(session, entry.location.toString, label, changes)
     val register =
       if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes) else () => ()
@@ -49,7 +50,8 @@ object TableAlteration {
   }
 
   /** Changes a table of a catalog of folders, or one that is named by its path. */
-  def ofFolder(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
+  def ofFolder(session: SparkSession, path: String, label: String, requested: Seq[TableChange]): Unit = {
+    val changes = requested.filterNot(isOfFormat)
     settle(session, path, label, changes)
     var register = () => ()
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
@@ -99,6 +101,12 @@ object TableAlteration {
     val storage = OpenTable.storage(session, path)
     PropertiesUpdate.run(storage, change, TableAccess.of(FrameWrite.sessionConf(session), TableConfig.load(storage)))
     ()
+  }
+
+  /** Whether it sets the format to the one that the table has, as each run of a declarative pipeline does. */
+  private def isOfFormat(change: TableChange): Boolean = change match {
+    case set: SetProperty => set.property == TableCatalog.PROP_PROVIDER && NewCatalogTable.isOurs(Some(set.value))
+    case _                => false
   }
 
   private def edited(

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.DataType
 
 /**
- * Keeps MERGE and UPDATE on our tables unresolved until all their parts are resolved.
+ * Keeps MERGE, UPDATE and DELETE on our tables unresolved until all their parts are resolved.
  *
  * Once they are resolved, Spark casts the assigned values, and on some lines rewrites the statement to a join in the
  * same step; for tables that it does not treat as row-level, it casts structs by field position, not by field name.
@@ -64,6 +64,7 @@ object DeferredStatements {
   def hold(plan: LogicalPlan): LogicalPlan = plan match {
     case merge: MergeIntoTable if isNew(merge.targetTable) => merge.copy(targetTable = UnknownTarget(merge.targetTable))
     case update: UpdateTable if isNew(update.table)        => update.copy(table = UnknownTarget(update.table))
+    case delete: DeleteFromTable if isNew(delete.table)    => delete.copy(table = UnknownTarget(delete.table))
     case within: WithCTE                                   => within.copy(plan = hold(within.plan))
     case explain: ExplainCommand                           => explain.copy(logicalPlan = hold(explain.logicalPlan))
     // A statement after WITH.
@@ -113,6 +114,11 @@ object DeferredStatements {
           if (relation(target).isEmpty) free
           else free.copy(table = OwnTarget(target), condition = Some(Deferred(free.condition.getOrElse(TrueLiteral))))
         }
+      case delete: DeleteFromTable =>
+        known(delete.table).fold[LogicalPlan](delete) { target =>
+          if (relation(target).isEmpty) delete.copy(table = target)
+          else delete.copy(table = OwnTarget(target), condition = Deferred(delete.condition))
+        }
       case other => other
     }
 
@@ -149,8 +155,12 @@ object DeferredStatements {
           case Some(target) if free.resolved => UpdateDeletePlan(session).update(target, free)
           case _                             => plan
         }
-      case delete: DeleteFromTable if delete.resolved =>
-        relation(delete.table).fold(plan)(UpdateDeletePlan(session).delete(_, delete.condition))
+      case delete: DeleteFromTable if delete.table.resolved =>
+        val free = delete.copy(table = bare(delete.table), condition = inside(delete.condition))
+        relation(free.table) match {
+          case Some(target) if free.resolved => UpdateDeletePlan(session).delete(target, free.condition)
+          case _                             => plan
+        }
       case other => other
     }
 

@@ -5,7 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.{IndexResolver, KeyBuckets}
 import io.merganser.spark.write.tag.DuplicateKeys
-import io.merganser.table.file.FileGroupId
+import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.{FileSlice, LogVisibility}
 import io.merganser.table.verify._
@@ -14,15 +14,16 @@ import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 
 import java.io.FileNotFoundException
+import scala.util.Try
 
 /**
  * What was found wrong with a table.
  *
  * @param total    number of file groups that the table has
  * @param examined those whose rows were read
- * @param unmerged number of these whose logs were too large to be merged again
+ * @param notes    checks that were not made of all of them, and why
  */
-final case class VerifyReport(total: Int, examined: Seq[FileGroupId], unmerged: Int, findings: Seq[Finding])
+final case class VerifyReport(total: Int, examined: Seq[FileGroupId], notes: Seq[String], findings: Seq[Finding])
 
 /**
  * Looks for what is wrong with a table: its files are compared with its commits, the rows of file groups with their
@@ -39,16 +40,35 @@ object VerifyService {
 
   private val Examples = 20
 
-  /** @param sample number of file groups to examine; of more, those whose ids have the smallest hashes */
+  /**
+   * @param sample number of file groups to examine; of more, those whose ids have the smallest hashes
+   * @throws MerganserException SLICE_FILE_MISSING if cleans removed files during two attempts
+   */
   def verify(session: SparkSession, table: OpenTable, settings: WriteConfig, sample: Option[Int]): VerifyReport = {
+    val most = sample.getOrElse(DefaultGroups)
+    // A file that is missing may have been cleaned since the timeline was read.
+    val first = Try(examine(session, table, settings, most))
+    val isMissing = first.fold(
+      { case e: MerganserException => e.condition == "SLICE_FILE_MISSING"; case _ => false },
+      _.findings.exists(_.kind == FindingKind.MissingFile))
+    val now = if (isMissing) table.refreshed() else table
+    if (now.timeline.instants == table.timeline.instants) first.get else examine(session, now, settings, most)
+  }
+
+  private def examine(session: SparkSession, table: OpenTable, settings: WriteConfig, most: Int): VerifyReport = {
     val (slices, missing) = slicesOf(table)
-    val chosen            = sampled(slices, sample.getOrElse(DefaultGroups))
-    val checked           = new SliceChecks(session, table, settings).of(chosen)
+    val chosen            = sampled(slices, most)
+    val checks            = new SliceChecks(session, table, settings)
+    val checked           = checks.of(chosen)
     val unreadable        = checked.filter(isOfReading).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
     val readable          = chosen.filterNot(s => unreadable(s.group))
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
       duplicates(session, table, settings, readable)
-    VerifyReport(slices.size, chosen.map(_.group), chosen.count(isLarge), sorted(findings))
+    val large = chosen.count(isLarge)
+    val notes = (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
+      (if (checks.knowsPaths) Nil
+       else Seq("rows were not compared with partitions, as the table does not store how their paths are made"))
+    VerifyReport(slices.size, chosen.map(_.group), notes, sorted(findings))
   }
 
   private def isLarge(slice: FileSlice): Boolean = slice.logs.map(_.sizeBytes).sum > MostLogBytes
@@ -138,20 +158,27 @@ object VerifyService {
       val instants = slices.flatMap(_.base).map(_.instant).toSet
       val commits  = table.timeline.completed.filter(i => instants(i.requested))
       table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).flatMap(_._2.allStats)
-        .map(stat => io.merganser.table.file.FileNames.path(stat.partitionPath, stat.fileName) -> stat.numWrites)
+        .map(stat => FileNames.path(stat.partitionPath, stat.fileName) -> stat.numWrites)
         .filter { case (file, _) => files(file) }.toMap
     }
 
-    /** None if the partition columns are not stored. */
-    private def path: Option[PathOfRow] = {
-      val fields = config.partitionFields.map(_.takeWhile(_ != '.'))
-      if (fields.isEmpty || config.dropsPartitionColumns || !fields.forall(table.schema.fieldNames.contains)) None
+    private val fields = config.partitionFields.map(_.takeWhile(_ != '.'))
+
+    private val storesPaths = fields.nonEmpty && !config.dropsPartitionColumns &&
+      fields.forall(table.schema.fieldNames.contains)
+
+    /** Whether rows are compared with their partitions, if their columns are stored. */
+    def knowsPaths: Boolean = !storesPaths || path.isDefined
+
+    /** None if the partition columns are not stored, or if the table does not store how paths are made of them. */
+    private lazy val path: Option[PathOfRow] =
+      if (!storesPaths) None
       else {
         val columns = StructType(table.schema.filter(f => fields.contains(f.name)))
         val rows    = StructType(BaseFileCheck.metaColumns ++ columns)
-        Some(PathOfRow(columns, KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows)))
+        try Some(PathOfRow(columns, KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows)))
+        catch { case e: MerganserException if e.condition == "TIMESTAMP_FORMAT_MISSING" => None }
       }
-    }
   }
 
   private object SliceChecks {

@@ -51,8 +51,8 @@ object VerifyTable extends TableProcedure {
   private def groups(report: VerifyReport): Row = {
     val isWhole = report.examined.size == report.total
     val names   = report.examined.map(group => FileNames.path(group.partitionPath, group.fileId))
-    val detail  = s"the rows of ${if (isWhole) "all" else s"${names.size} of"} ${report.total} file groups were read" +
-      (if (report.unmerged == 0) "" else s"; the logs of ${report.unmerged} were too large to be merged again")
+    val read    = s"the rows of ${if (isWhole) "all" else s"${names.size} of"} ${report.total} file groups were read"
+    val detail  = (read +: report.notes).mkString("; ")
     Row("file_groups", 0L, null, null, null, null, detail, null, names.size, report.total, if (isWhole) null else names)
   }
 

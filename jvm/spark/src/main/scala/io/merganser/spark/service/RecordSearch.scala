@@ -50,10 +50,10 @@ object RecordSearch {
       key: String,
       partition: Option[String]
   ): RecordReport = {
-    val folders    = partition.fold(table.view.partitions)(p => table.view.partitionsAmong(Seq(p)))
-    val groups     = groupsOf(table, folders)
-    val buckets    = if (groups.isEmpty) None else KeyBuckets.of(settings, table)
-    val wanted     = UTF8String.fromString(key)
+    val folders = partition.fold(table.view.partitions)(p => table.view.partitionsAmong(Seq(p)))
+    val groups  = groupsOf(table, folders)
+    val buckets = if (groups.isEmpty) None else KeyBuckets.of(settings, table)
+    val wanted  = UTF8String.fromString(key)
     val candidates = groups.filter { case (group, _, replaced) =>
       replaced.isDefined || buckets.forall(_.admits(group.partitionPath, group.fileId, wanted))
     }
@@ -78,7 +78,7 @@ object RecordSearch {
     val gone     = timeline.replacedGroups.filter(group => listed(group.partitionPath))
     if (gone.isEmpty) Nil
     else timeline.metadataOf(timeline.completed.iterator.filter(_.action == Action.ReplaceCommit),
-        most = Int.MaxValue).flatMap { case (instant, metadata) =>
+      most = Int.MaxValue).flatMap { case (instant, metadata) =>
       val here   = metadata.replaced.filter(gone)
       val before = timeline.completed.map(_.requested).filter(_ < instant.requested)
       if (here.isEmpty || before.isEmpty) Nil

@@ -129,8 +129,8 @@ object VerifyService {
       else {
         val where = if (byPath) "in a partition" else "in the table"
         Seq(Finding(FindingKind.DuplicateKey, keys.head._2, "", "", Some(keys.head._1), count,
-          s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
-            (if (count > keys.size) ", …" else "")))
+            s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
+              (if (count > keys.size) ", …" else "")))
       }
     }
 
@@ -148,7 +148,8 @@ object VerifyService {
           table.rowKey, place)
         val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
         ServiceStep(session, table, "verify") {
-          Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.run(_, bases, replay)))
+          Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.run(_, bases,
+                replay)))
         }
       }
 
@@ -192,7 +193,8 @@ object VerifyService {
       catch {
         case e: MerganserException => Seq(finding(slice.partitionPath, slice.fileId, e))
         case e: FileNotFoundException =>
-          Seq(Finding(FindingKind.MissingFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e.getMessage)))
+          Seq(Finding(FindingKind.MissingFile, slice.partitionPath, slice.fileId, "", None, 1,
+              String.valueOf(e.getMessage)))
         case e: java.io.IOException =>
           Seq(Finding(FindingKind.UnreadableFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e)))
       }

@@ -119,7 +119,7 @@ object MergedRowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case p: MergedRowsPlan =>
       Seq(MergedRowsExec(p.incoming, p.compiled, p.storedColumns, p.changeColumns, p.output, p.stored.map(planLater),
-        planLater(p.changes)))
+          planLater(p.changes)))
     case _ => Nil
   }
 }

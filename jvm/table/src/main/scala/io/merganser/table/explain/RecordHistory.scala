@@ -49,20 +49,20 @@ final class RecordHistory(
   def of(group: CandidateGroup): GroupHistory = new GroupFold(group).result
 
   private final class GroupFold(group: CandidateGroup) {
-    private[this] val schema      = reader.schema
-    private[this] val layout      = reader.layout
-    private[this] val fold        = reader.fold(FileGroupId(group.partitionPath, group.fileId))
-    private[this] val reasons     = new ChangeReason(rule, columns)
-    private[this] val sentences   = new RecordSentences(rule, layout, columns.length, zone)
-    private[this] val commitTime  = schema.fieldIndex(MetaColumns.CommitTime)
-    private[this] val wantedKey   = UTF8String.fromString(key)
-    private[this] val keyBytes    = key.getBytes("UTF-8")
-    private[this] val steps       = mutable.ArrayBuffer.empty[RecordStep]
-    private[this] var opened      = OpenedFiles(0, 0, 0)
-    private[this] var current     = -1 // position of the step whose row is the key's
-    private[this] var state       = null: Version
-    private[this] val origins     = new ColumnOrigins(columns)
-    private[this] var compaction  = ""
+    private[this] val schema     = reader.schema
+    private[this] val layout     = reader.layout
+    private[this] val fold       = reader.fold(FileGroupId(group.partitionPath, group.fileId))
+    private[this] val reasons    = new ChangeReason(rule, columns)
+    private[this] val sentences  = new RecordSentences(rule, layout, columns.length, zone)
+    private[this] val commitTime = schema.fieldIndex(MetaColumns.CommitTime)
+    private[this] val wantedKey  = UTF8String.fromString(key)
+    private[this] val keyBytes   = key.getBytes("UTF-8")
+    private[this] val steps      = mutable.ArrayBuffer.empty[RecordStep]
+    private[this] var opened     = OpenedFiles(0, 0, 0)
+    private[this] var current    = -1 // position of the step whose row is the key's
+    private[this] var state      = null: Version
+    private[this] val origins    = new ColumnOrigins(columns)
+    private[this] var compaction = ""
 
     def result: GroupHistory = {
       val slices = joined
@@ -244,7 +244,8 @@ private final class ColumnOrigins(columns: StructType) {
    */
   def changed(before: InternalRow, after: InternalRow, commit: String, file: String): Unit =
     columns.indices.foreach { i =>
-      if (before == null || froms(i) == null || !ColumnOrigins.isSame(before, after, i, columns)) froms(i) = (commit, file)
+      if (before == null || froms(i) == null || !ColumnOrigins.isSame(before, after, i, columns))
+        froms(i) = (commit, file)
     }
 
   def json: String = {
@@ -261,7 +262,7 @@ private object ColumnOrigins {
   private val shown  = new ValueJson("UTC")
 
   def isSame(before: InternalRow, after: InternalRow, at: Int, columns: StructType): Boolean = {
-    val dataType = columns(at).dataType
+    val dataType               = columns(at).dataType
     def text(row: InternalRow) = shown.values(Seq(("", RowLayout.valueAt(row, at, dataType), dataType)))
     text(before) == text(after)
   }

@@ -41,11 +41,11 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     val TraceStep(version, before, after, outcome) = step
     val wasRow                                     = before != null && !before.isDelete
     outcome match {
-      case Outcome.Unchanged => "a partial row without a row that it belongs to is ignored"
+      case Outcome.Unchanged                  => "a partial row without a row that it belongs to is ignored"
       case Outcome.Inserted if before == null => "nothing was stored"
       case Outcome.Inserted                   => s"${by(version, before)} after a delete"
-      case Outcome.Absent  => "a delete of a row that is not there; its tombstone stays until a compaction"
-      case Outcome.Late    => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
+      case Outcome.Absent => "a delete of a row that is not there; its tombstone stays until a compaction"
+      case Outcome.Late   => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
       case Outcome.Deleted =>
         if (version.isUnconditional) "an unconditional delete removes whatever is older"
         else if (version.isDelete) s"the delete won: ${comparison(version, before)}"
@@ -70,7 +70,7 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
   private def comparison(version: Version, before: Version): String =
     if (before != null && before.isUnconditional) "an unconditional delete loses to whatever is newer"
     else (ordering(version), Option(before).flatMap(ordering)) match {
-      case (Some(newer), Some(older)) => s"$newer against $older, by $ruleName"
+      case (Some(newer), Some(older))                      => s"$newer against $older, by $ruleName"
       case (None, Some(older)) if layout.ordering.nonEmpty => s"no ordering value against $older, by $ruleName"
       case _                                               => s"the newer commit, by $ruleName"
     }
@@ -104,7 +104,8 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       versions: Int,
       commit: String
   ): String = {
-    val dropped = if (versions == 1) "the version in the logs is dropped" else s"the $versions versions in the logs are dropped"
+    val dropped =
+      if (versions == 1) "the version in the logs is dropped" else s"the $versions versions in the logs are dropped"
     if (!isMergeOnRead) "nothing: a copy-on-write table is merged when it is written"
     else if (!hasLogs) "nothing: the file slice has no logs"
     else if (versions == 0) "nothing: the logs have no version of the key"

@@ -41,9 +41,9 @@ object RecordDecision {
 sealed abstract class VersionKind(val name: String) extends Serializable
 
 object VersionKind {
-  case object Row                 extends VersionKind("row")
-  case object PartialRow          extends VersionKind("partial row")
-  case object Delete              extends VersionKind("delete")
+  case object Row extends VersionKind("row")
+  case object PartialRow extends VersionKind("partial row")
+  case object Delete extends VersionKind("delete")
   case object UnconditionalDelete extends VersionKind("unconditional delete")
 }
 

@@ -61,15 +61,15 @@ final class BaseFileCheck(
   }
 
   private final class RowCheck(slice: FileSlice, base: BaseFile, footer: BaseFileFooter, found: FindingCounts) {
-    private[this] val storesMeta = config.storesKeys
-    private[this] val min        = footer.minKey.map(UTF8String.fromString).orNull
-    private[this] val max        = footer.maxKey.map(UTF8String.fromString).orNull
-    private[this] val filter     = footer.bloomFilter.flatMap(StoredBloomFilter.decode).orNull
-    private[this] val partition  = UTF8String.fromString(slice.partitionPath)
-    private[this] val name       = UTF8String.fromString(base.name)
-    private[this] val project    = path.map(p => UnsafeProjection.create(Seq(p.expression))).orNull
+    private[this] val storesMeta        = config.storesKeys
+    private[this] val min               = footer.minKey.map(UTF8String.fromString).orNull
+    private[this] val max               = footer.maxKey.map(UTF8String.fromString).orNull
+    private[this] val filter            = footer.bloomFilter.flatMap(StoredBloomFilter.decode).orNull
+    private[this] val partition         = UTF8String.fromString(slice.partitionPath)
+    private[this] val name              = UTF8String.fromString(base.name)
+    private[this] val project           = path.map(p => UnsafeProjection.create(Seq(p.expression))).orNull
     private[this] var otherPath: String = _ // of the first row that is of another partition
-    private[this] var last: UTF8String = _ // commit time of the row before, if it is on the timeline
+    private[this] var last: UTF8String  = _ // commit time of the row before, if it is on the timeline
 
     def row(row: InternalRow): Unit = {
       val key = if (row.isNullAt(BaseFileCheck.Key)) null else row.getUTF8String(BaseFileCheck.Key)
@@ -104,7 +104,8 @@ final class BaseFileCheck(
         found.add(FindingKind.MetaColumns, s"rows whose ${MetaColumns.PartitionPath} is not '${slice.partitionPath}'",
           text(key))
       if (differs(BaseFileCheck.File, name))
-        found.add(FindingKind.MetaColumns, s"rows whose ${MetaColumns.FileName} is not the name of their file", text(key))
+        found.add(FindingKind.MetaColumns, s"rows whose ${MetaColumns.FileName} is not the name of their file",
+          text(key))
       val at = BaseFileCheck.Commit
       if (row.isNullAt(at)) found.add(FindingKind.MetaColumns, s"rows without ${MetaColumns.CommitTime}", text(key))
       else if (row.getUTF8String(at) != last) {

@@ -35,8 +35,8 @@ class RowChecksSuite extends TableSuite {
     tracked.foreach(key => writer.track(UTF8String.fromString(key)))
     val bytes = writer.close().sizeBytes
     instantFiles(storage, "100_110.deltacommit", "200.deltacommit.requested")
-    val base  = BaseFile("p", "f1-0", "100", name, bytes)
-    val now   = io.merganser.table.timeline.Timeline.load(storage, config)
+    val base = BaseFile("p", "f1-0", "100", name, bytes)
+    val now  = io.merganser.table.timeline.Timeline.load(storage, config)
     val check = new BaseFileCheck(storage, config, now.completedInstants, None, None, Map(s"p/$name" -> written),
       place, None)
     val slice = FileSlice("p", "f1-0", "100", Some(base), Nil)
@@ -85,7 +85,8 @@ class RowChecksSuite extends TableSuite {
 
   test("a merger that merges the same versions into other rows the second time is found by the replay") {
     val merger = classOf[RowChecksSuite.Unstable]
-    Creation.create(storage, DirectTable.properties(mergeOnRead = true) ++ Map("hoodie.record.merge.mode" -> "CUSTOM",
+    Creation.create(storage,
+      DirectTable.properties(mergeOnRead = true) ++ Map("hoodie.record.merge.mode" -> "CUSTOM",
         "hoodie.record.merge.strategy.id" -> RowChecksSuite.Id))
     val table = new DirectTable(storage, bucketed = true, mergers = Seq(merger.getName))
     table.upsert(Notation.changes("k1@1=a k2@1=x"))

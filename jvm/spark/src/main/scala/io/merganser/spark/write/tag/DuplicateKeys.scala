@@ -81,14 +81,15 @@ private[spark] final case class DuplicateKeys(
     if (slices.isEmpty) (0L, Nil)
     else {
       val tasks = settings.shuffleTasks.getOrElse(ShuffleTasks.forStored(session, slices))
-      val found = Partitions.collect[InternalRow, (Long, Seq[(String, String)])](repeated(slices, tasks, None)) { keys =>
-        var (count, some) = (0L, List.empty[(String, String)])
-        keys.foreach { row =>
-          if (count < most) some ::= row.getUTF8String(0).toString -> row.getUTF8String(1).toString
-          count += 1
+      val found =
+        Partitions.collect[InternalRow, (Long, Seq[(String, String)])](repeated(slices, tasks, None)) { keys =>
+          var (count, some) = (0L, List.empty[(String, String)])
+          keys.foreach { row =>
+            if (count < most) some ::= row.getUTF8String(0).toString -> row.getUTF8String(1).toString
+            count += 1
+          }
+          Iterator((count, some))
         }
-        Iterator((count, some))
-      }
       (found.map(_._1).sum, found.flatMap(_._2).sorted.take(most))
     }
 

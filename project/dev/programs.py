@@ -13,6 +13,7 @@ from dev.layout import JARS, ROOT, STATE, default_line, identifier, spark_lines
 from dev.lock import alone
 from dev.process import replace_by
 from dev.sbt import sbt
+from dev.testing import HUDI_LINE, hudi_jar
 
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"  # in pyspark from Spark 4 on
 THRIFT_SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
@@ -38,16 +39,20 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """compare loads, changes, reads and compaction with plain Spark [--spark LINE] [BENCHMARK ARGUMENTS]
 
     It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench services` does
-    so with cleans, archivings and compactions, `./dev bench merge` times the merge loop alone, on the default line.
+    so with cleans, archivings and compactions, `./dev bench changes` with incremental reads, change data and streams,
+    beside Hudi too. `./dev bench merge` times the merge loop alone, on the default line.
     """
     if rest[:1] == ["merge"]:
         bench_merge(rest[1:])
     environment = Environment(options.spark or default_line())
     build(environment, [environment.line])
     script = "benchmarks/bench.py"
-    if rest[:1] == ["services"]:
-        script, rest = "benchmarks/services.py", rest[1:]
-    replace_by([environment.python, script, *rest], environment.variables())
+    if rest[:1] in (["services"], ["changes"]):
+        script, rest = f"benchmarks/{rest[0]}.py", rest[1:]
+    variables = {}
+    if script == "benchmarks/changes.py" and environment.line == HUDI_LINE and "--without-hudi" not in rest:
+        variables["MERGANSER_HUDI_JAR"] = str(hudi_jar(environment))
+    replace_by([environment.python, script, *rest], environment.variables(**variables))
 
 
 def bench_merge(rest: list[str]) -> NoReturn:

@@ -13,10 +13,15 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import bench
+import change_tables
+import changes
 import lineitem
 import ratios
 import services
 import upsert_curve
+
+#: Of the curve of upserts, the merge-on-read table and a thousand upserts; all tables of changes, beside Hudi too.
+FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 
 @pytest.mark.e2e
@@ -81,8 +86,47 @@ def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: Spar
     assert "archiving of 9 files" in ratios.markdown({}, ratios.summed_up([clean, archive, compaction]))
 
 
-#: The merge-on-read table, and a thousand upserts, with MERGANSER_FULL=1.
-FULL = bool(os.environ.get("MERGANSER_FULL"))
+def test_changes_are_measured_beside_plain_spark_that_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """With MERGANSER_FULL=1 all tables, and beside Hudi too."""
+    tables = [*change_tables.READ, *change_tables.STREAMED] if FULL else ["mor", "mor-bucket"]
+    settings = change_tables.Settings(
+        rows=800, files=8, streamed=80, batch=20, repetitions=1, warm_ups=0, tables=tables
+    )
+
+    samples = changes.measure(spark, settings, tmp_path, print, with_hudi=FULL)
+
+    reads = [(work.name, work.table) for work in change_tables.READS if work.table in tables]
+    batches = [("micro-batch of 20 rows", table) for table in change_tables.STREAMED if table in tables]
+    ours = samples.beside_plain["merganser"]
+    assert [(sample.work, sample.variant) for sample in ours] == [*reads, *batches]
+    for sample in samples.shares["merganser"]:
+        if change_tables.NEAR in sample.work:
+            assert sample.our_costs["open"] < sample.plain_costs["open"], "two of the eight files"
+    costs = {(sample.work, sample.variant): sample.our_costs for sample in ours}
+    assert all(costs[work]["create"] == 0 for work in reads)
+    assert all(costs[batch]["create"] > 0 for batch in batches)
+    page = changes.page({"rows": 800}, changes.summed_up(samples))
+    assert "| merganser | incremental read of all | mor |" in page
+    assert ("Beside Hudi" in page) == FULL
+
+
+def test_a_target_of_changes_that_is_missed_is_named_with_its_number() -> None:
+    def sample(work: str, ours: float, opened: int = 1) -> ratios.Sample:
+        counts = {"open": opened, "read bytes": opened}
+        return ratios.Sample(work, "cow", "seconds", ours, 1.0, counts, {"open": 100, "read bytes": 100})
+
+    shares = [sample(f"incremental read of {change_tables.NEAR}", 0.1, 5), sample("incremental read of all", 1.0, 111)]
+    ours = [sample(f"change data of {change_tables.SPREAD}", 1.1), sample("micro-batch", 0.9)]
+    samples = changes.Samples({"merganser": ours, "hudi": [sample("micro-batch", 1.0)]}, {"merganser": shares})
+
+    missed = changes.missed(changes.summed_up(samples))
+
+    assert [text.partition(":")[2] for text in missed] == [
+        " open 1.11 of a whole read's, target 1.1",
+        " read bytes 1.11 of a whole read's, target 1.1",
+        " 1.10 of a join, target 1.0",
+        " 0.90 of Hudi's, target 0.8",
+    ]
 
 
 @pytest.mark.parametrize("kind", list(upsert_curve.KINDS) if FULL else ["copy-on-write"])

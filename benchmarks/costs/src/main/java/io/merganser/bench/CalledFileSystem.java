@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
@@ -44,6 +45,11 @@ abstract class CalledFileSystem extends RawLocalFileSystem {
   }
 
   abstract boolean isCounted(Path path);
+
+  /** Bytes that this process has read from files by file systems of a class. */
+  static long readBytes(String scheme, Class<? extends FileSystem> of) {
+    return getStatistics(scheme, of).getBytesRead();
+  }
 
   /** What comes before each call that is counted. */
   void delay() throws IOException {}

@@ -9,7 +9,10 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 
-/** Running totals of a Spark context: jobs, shuffles, and calls of {@link CountingFileSystem}. */
+/**
+ * Running totals of a Spark context: jobs, shuffles, calls of {@link CountingFileSystem} and, where a session uses it,
+ * {@link SlowFileSystem}, and the bytes that were read through both.
+ */
 public final class Costs extends SparkListener {
 
   private final SparkContext context;
@@ -46,7 +49,9 @@ public final class Costs extends SparkListener {
     found.put("jobs", jobs.sum());
     found.put("shuffles", shuffles.sum());
     found.put("shuffle bytes", shuffledBytes.sum());
+    found.put("read bytes", CountingFileSystem.readBytes() + SlowFileSystem.readBytes());
     found.putAll(CountingFileSystem.calls());
+    SlowFileSystem.calls().forEach((kind, count) -> found.merge(kind, count, Long::sum));
     return found;
   }
 }

@@ -26,6 +26,11 @@ public final class CountingFileSystem extends CalledFileSystem {
     return sums(CALLS);
   }
 
+  /** Bytes read since the class was loaded. */
+  static long readBytes() {
+    return readBytes(SCHEME, CountingFileSystem.class);
+  }
+
   @Override
   public String getScheme() {
     return SCHEME;

@@ -16,6 +16,8 @@ import org.apache.hadoop.fs.Path;
  */
 public final class SlowFileSystem extends CalledFileSystem {
 
+  private static final String SCHEME = "file";
+
   private static final int PAGE = 1000;
 
   private static final Map<String, LongAdder> CALLS = none();
@@ -29,9 +31,14 @@ public final class SlowFileSystem extends CalledFileSystem {
     return sums(CALLS);
   }
 
+  /** Bytes read since the class was loaded, below other folders as well. */
+  static long readBytes() {
+    return readBytes(SCHEME, SlowFileSystem.class);
+  }
+
   @Override
   public String getScheme() {
-    return "file";
+    return SCHEME;
   }
 
   @Override

@@ -103,6 +103,7 @@ def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> 
     own = {
         "create_table",
         "describe_table",
+        "explain_record",
         "help",
         "remove_orphan_files",
         "repair_properties",
@@ -115,6 +116,7 @@ def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> 
         "show_services",
         "start_services",
         "stop_services",
+        "verify_table",
         "write_rows",
     }
     assert {row[0] for row in sql.run("CALL help()")} == own | set(SHARED)

@@ -27,8 +27,8 @@ final case class VerifyReport(total: Int, examined: Seq[FileGroupId], notes: Seq
 
 /**
  * Looks for what is wrong with a table: its files are compared with its commits, the rows of file groups with their
- * files, and the paths of a merge with each other. Changes nothing. Rows are read in Spark tasks; the driver gets counts,
- * and one key for each of them.
+ * files, and the paths of a merge with each other. Changes nothing. Rows are read in Spark tasks; the driver gets
+ * counts, and one key for each of them.
  */
 object VerifyService {
 
@@ -129,8 +129,8 @@ object VerifyService {
       else {
         val where = if (byPath) "in a partition" else "in the table"
         Seq(Finding(FindingKind.DuplicateKey, keys.head._2, "", "", Some(keys.head._1), count,
-            s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
-              (if (count > keys.size) ", …" else "")))
+          s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
+            (if (count > keys.size) ", …" else "")))
       }
     }
 
@@ -148,8 +148,8 @@ object VerifyService {
           table.rowKey, place)
         val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
         ServiceStep(session, table, "verify") {
-          Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.run(_, bases,
-                replay)))
+          val shared = session.sparkContext.parallelize(slices, tasks)
+          Partitions.collect(shared)(_.flatMap(SliceChecks.run(_, bases, replay)))
         }
       }
 
@@ -193,8 +193,7 @@ object VerifyService {
       catch {
         case e: MerganserException => Seq(finding(slice.partitionPath, slice.fileId, e))
         case e: FileNotFoundException =>
-          Seq(Finding(FindingKind.MissingFile, slice.partitionPath, slice.fileId, "", None, 1,
-              String.valueOf(e.getMessage)))
+          Seq(Finding(FindingKind.MissingFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e)))
         case e: java.io.IOException =>
           Seq(Finding(FindingKind.UnreadableFile, slice.partitionPath, slice.fileId, "", None, 1, String.valueOf(e)))
       }

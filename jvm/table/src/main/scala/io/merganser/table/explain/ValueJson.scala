@@ -42,8 +42,9 @@ final class ValueJson(zone: String) extends Serializable {
     case (_: Boolean | _: Byte | _: Short | _: Int | _: Long | _: Float | _: Double,
           BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType) =>
       mapper.valueToTree[JsonNode](value)
-    case (decimal: Decimal, _)            => mapper.getNodeFactory.numberNode(decimal.toJavaBigDecimal)
-    case (bytes: Array[Byte], BinaryType) => mapper.getNodeFactory.textNode(Base64.getEncoder.encodeToString(bytes))
+    case (decimal: Decimal, _) => mapper.getNodeFactory.numberNode(decimal.toJavaBigDecimal)
+    case (bytes: Array[Byte], BinaryType) =>
+      mapper.getNodeFactory.textNode(Base64.getEncoder.encodeToString(bytes))
     case (struct: InternalRow, fields: StructType) =>
       val node = mapper.createObjectNode()
       fields.indices.foreach(i =>

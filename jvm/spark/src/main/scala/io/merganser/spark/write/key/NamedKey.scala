@@ -37,8 +37,9 @@ object NamedKey {
       case Some(node) if config.recordKeyFields.nonEmpty && (node.isObject || node.isArray) =>
         val given = if (node.isObject) named(node) else config.recordKeyFields.zip(node.elements().asScala.toSeq)
         val extra = if (node.isArray && node.size != config.recordKeyFields.size) Some(s"${node.size} values") else None
+        val names = (config.recordKeyFields ++ config.partitionFields).distinct.mkString(", ")
         extra.map(Left(_)).getOrElse(ofValues(session, config, schema, given)).left.map(wrong =>
-          s"$wrong; expected are values of ${(config.recordKeyFields ++ config.partitionFields).distinct.mkString(", ")}")
+          s"$wrong; expected are values of $names")
       case _ => Right(NamedKey(ofText(session, config, schema, text), None))
     }
 

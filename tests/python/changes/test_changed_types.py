@@ -70,17 +70,17 @@ def test_columns_are_widened_and_only_values_that_do_not_fit_are_refused(spark: 
         assert [tuple(row) for row in rows] == [(1, 2**40, Decimal("1.5001"), 9, date(1970, 1, 2), "3", 4)]
         kinds = {field.name: field.dataType.simpleString() for field in table.df().schema}
         assert (kinds["id"], kinds["size"], kinds["price"]) == ("bigint", "bigint", "decimal(12,4)")
-        bad = events(
-            spark,
-            changed(30, code="A9"),
-            changed(31, day=86_400_000_001),
-            postgres("u", 29, {**OLD_ROW, "size": 5}, columns=OLD),
-        )
-        done = table.apply_changes(bad, preset=PRESET, quarantine=True)
-        assert (done.upserts, dict(done.quarantined)) == (1, {"VALUE_MALFORMED": 2})
-        aside = Table.load(spark, f"{table.path}_quarantine").df().select("columns").collect()
-        assert sorted(row[0] for row in aside) == ["code", "day"]
-        assert [tuple(row) for row in table.df().select("size", "added").collect()] == [(5, None)]
+    bad = events(
+        spark,
+        changed(30, code="A9"),
+        changed(31, day=86_400_000_001),
+        postgres("u", 29, {**OLD_ROW, "size": 5}, columns=OLD),
+    )
+    done = table.apply_changes(bad, preset=PRESET, quarantine=True)
+    assert (done.upserts, dict(done.quarantined)) == (1, {"VALUE_MALFORMED": 2})
+    aside = Table.load(spark, f"{table.path}_quarantine").df().select("columns").collect()
+    assert sorted(row[0] for row in aside) == ["code", "day"]
+    assert [tuple(row) for row in table.df().select("size", "added").collect()] == [(5, None)]
 
 
 def test_new_columns_of_two_types_are_strings_and_a_given_type_is_taken(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from change_events import order, postgres
+from change_events import PLACEHOLDER, order, postgres
 from feeds import Feed, finish, options_of, stream, writer
 from pasted import LINE, blocks, paste
 from pipelines import run as run_pipeline
@@ -232,7 +232,8 @@ def test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wan
 def test_a_stream_of_changes_is_applied_by_the_server(spark: SparkSession, path: str, tmp_path: Path) -> None:  # noqa: F811
     folder = tmp_path / "events"
     folder.mkdir()
-    (folder / "1.json").write_text(postgres("c", 1, order(1)))
+    update = postgres("u", 2, order(1, "paid", note=PLACEHOLDER))
+    (folder / "1.json").write_text("\n".join([postgres("c", 1, order(1, note="{}")), update]))
     sample = spark.read.text(str(folder))
     table = merganser.Table.create_for_changes(spark, path, sample, preset="debezium_postgres", keys="id")
     query = table.apply_changes(
@@ -324,3 +325,4 @@ def test_an_auto_cdc_flow_applies_changes_and_deletes_in_their_order(
     assert changed[0]["updated"] == 1
     spark.sql("DELETE FROM applied WHERE id = 1").collect()
     assert [row[:3] for row in all_rows(spark, "applied")] == [(4, "updated", 9)]
+    assert [(row["status"], row["note"]) for row in table.df().collect()] == [("paid", "{}")]

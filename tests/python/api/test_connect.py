@@ -255,6 +255,8 @@ def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSess
     with pytest.raises(merganser.MerganserError) as failed:
         merganser.combine(changes, "key")
     assert failed.value.condition == "RECORD_KEY_COLUMN_MISSING"
+
+
 @pytest.fixture
 def changes(spark: SparkSession) -> Iterator[str]:
     """A table of change events, which pipelines read as a stream."""

@@ -77,9 +77,9 @@ def target_of(info: TableInfo, schema: T.StructType, properties: Mapping[str, st
     offered = {column.name: column for column in spec.preset.columns}
     names = schema.fieldNames()
     first = tuple(column.name for column in spec.preset.before_sequence) if spec.sequence_by else ()
-    wanted = (*first, *spec.sequence_by)
-    if spec.sequence_by and (len(wanted) != len(info.ordering_by) or info.ordering_by[: len(first)] != first):
-        raise _conflict(info, "sequence_by", wanted, info.ordering_by)
+    ordering = (*first, *spec.sequence_by)
+    if spec.sequence_by and (len(ordering) != len(info.ordering_by) or info.ordering_by[: len(first)] != first):
+        raise _conflict(info, "sequence_by", ordering, info.ordering_by)
     filled = {name: column for name, column in offered.items() if name in names or name in info.ordering_by}
     if spec.sequence_by:
         filled = {name: column for name, column in filled.items() if name in first or name not in info.ordering_by}

@@ -2,7 +2,7 @@ package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.TableWrite
-import io.merganser.spark.write.place.BucketGroups
+import io.merganser.spark.write.tag.BucketGroups
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, Transaction, Work, WriteBasis}
 import io.merganser.table.options.IndexType

@@ -22,8 +22,8 @@ final case class SearchedFiles(partitions: Int, fileGroups: Int, candidates: Int
 
   override def toString: String = {
     def count(number: Int, one: String) = s"$number $one${if (number == 1) "" else "s"}"
-    val groups = s"${count(partitions, "partition")} with ${count(fileGroups, "file group")}"
-    val logs   = count(opened.logFiles, "log file")
+    val groups                          = s"${count(partitions, "partition")} with ${count(fileGroups, "file group")}"
+    val logs                            = count(opened.logFiles, "log file")
     s"$groups, of which $candidates may have the key; " +
       s"read ${count(opened.footers, "footer")}, ${count(opened.baseFiles, "base file")} and $logs"
   }

@@ -129,8 +129,8 @@ object VerifyService {
       else {
         val where = if (byPath) "in a partition" else "in the table"
         Seq(Finding(FindingKind.DuplicateKey, keys.head._2, "", "", Some(keys.head._1), count,
-          s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
-            (if (count > keys.size) ", …" else "")))
+            s"keys that are stored more than once $where: ${keys.map(_._1).mkString(", ")}" +
+              (if (count > keys.size) ", …" else "")))
       }
     }
 

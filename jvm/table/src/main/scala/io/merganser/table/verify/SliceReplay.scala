@@ -41,11 +41,11 @@ final class SliceReplay(
   def of(slice: FileSlice): Seq[Finding] = new Replay(slice).result
 
   private final class Replay(slice: FileSlice) {
-    private[this] val layout  = reader.layout
-    private[this] val fold    = reader.fold(slice.group)
-    private[this] val found   = new FindingCounts(slice.partitionPath, slice.fileId, "")
-    private[this] val shown   = new ValueJson("UTC")
-    private[this] val key     = columns.length
+    private[this] val layout = reader.layout
+    private[this] val fold   = reader.fold(slice.group)
+    private[this] val found  = new FindingCounts(slice.partitionPath, slice.fileId, "")
+    private[this] val shown  = new ValueJson("UTC")
+    private[this] val key    = columns.length
     private[this] val project = UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
       BoundReference(i, field.dataType, nullable = true)
     }.toSeq)

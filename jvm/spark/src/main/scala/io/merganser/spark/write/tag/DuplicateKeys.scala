@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.{BucketGroups, ShuffleTasks, WriteSlices}
+import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.IndexType
 import io.merganser.table.rule.CompiledRule

@@ -2,7 +2,6 @@ package io.merganser.spark.write.tag
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
-import io.merganser.spark.write.place.BucketGroups
 import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns

@@ -1,7 +1,7 @@
-package io.merganser.spark.write.place
+package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.tag.Tagging
+import io.merganser.spark.write.place.BucketPlaces
 import io.merganser.table.options.IndexType
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.unsafe.types.UTF8String

@@ -57,8 +57,7 @@ final class ColumnRule(
   private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
 
   @transient private[this] lazy val joined   = new JoinedRow
-  @transient private[this] lazy val full     = new Array[Merge](1 << clocks.length) // by the late clocks
-  @transient private[this] lazy val partials = mutable.ArrayBuffer.empty[Merge]
+  @transient private[this] lazy val merges   = mutable.ArrayBuffer.empty[Merge]
 
   override val laws: Laws = {
     val isAssociative = schema.indices.forall(i =>
@@ -75,13 +74,8 @@ final class ColumnRule(
 
   override def merge(older: Version, newer: Version): Version =
     if (newer.isDelete) { if (!newer.isUnconditional && clocks(0).isLate(older.row, newer.row)) older else newer }
-    else if (older.provided != null || newer.provided != null) partial(older, newer)
-    else if (isPlain) { if (clocks(0).isLate(older.row, newer.row)) older else newer }
-    else {
-      val late = lateClocks(older, newer)
-      if (full(late) == null) full(late) = newMerge(late, null, null)
-      merged(full(late), older, newer)
-    }
+    else if (isPlain && older.provided == null && newer.provided == null) { if (clocks(0).isLate(older.row, newer.row)) older else newer }
+    else merged(mergeOf(lateClocks(older, newer), older, newer), older, newer)
 
   /** A bit for each clock by which the newer version is late-arriving. */
   private def lateClocks(older: Version, newer: Version): Int = {
@@ -94,9 +88,16 @@ final class ColumnRule(
     late
   }
 
-  private def newMerge(late: Int, older: Array[Boolean], newer: Array[Boolean]): Merge =
-    new Merge(schema, functions, isMetadata, late, isLate = late == (1 << clocks.length) - 1,
-      clockOf.map(clock => (late & (1 << clock)) != 0), older, newer)
+  /** There are few: most versions are full, and in rows of one or two widths. */
+  private def mergeOf(late: Int, older: Version, newer: Version): Merge = {
+    val width = older.row.numFields
+    var i     = 0
+    while (i < merges.length && !merges(i).isFor(late, width, older.provided, newer.provided)) i += 1
+    if (i == merges.length)
+      merges += new Merge(schema, functions, isMetadata, late, isLate = late == (1 << clocks.length) - 1,
+        clockOf.map(clock => (late & (1 << clock)) != 0), width, older.provided, newer.provided)
+    merges(i)
+  }
 
   private def merged(merge: Merge, older: Version, newer: Version): Version =
     try {
@@ -113,18 +114,6 @@ final class ColumnRule(
         result
       }
     } catch { case failure if NonFatal(failure) => throw failed(merge, older, newer, failure) }
-
-  // --- partial versions
-
-  private def partial(older: Version, newer: Version): Version =
-    merged(mergeOf(lateClocks(older, newer), older.provided, newer.provided), older, newer)
-
-  private def mergeOf(late: Int, older: Array[Boolean], newer: Array[Boolean]): Merge = {
-    var i = 0
-    while (i < partials.length && !partials(i).isFor(late, older, newer)) i += 1
-    if (i == partials.length) partials += newMerge(late, older, newer)
-    partials(i)
-  }
 
   // --- errors
 
@@ -189,6 +178,7 @@ private object ColumnRule {
    * @param lateClocks a bit for each clock by which the newer version is late-arriving, the lowest for the table's
    * @param isLate     whether it is by all of them: then the older version may stay as it is
    * @param lateColumns whether the newer version is late-arriving by the clock of each column
+   * @param olderWidth number of columns of the older version's row: rows may have more than the layout, after its columns
    * @param olderHas   which columns the older version provides; null for all
    * @param newerHas   which columns the newer version provides; null for all
    */
@@ -199,10 +189,10 @@ private object ColumnRule {
       lateClocks: Int,
       val isLate: Boolean,
       lateColumns: Array[Boolean],
+      olderWidth: Int,
       olderHas: Array[Boolean],
       newerHas: Array[Boolean]
   ) {
-    private[this] val width = schema.length
 
     /** What the result provides, where both versions are partial. */
     val provided: Array[Boolean] =
@@ -220,8 +210,9 @@ private object ColumnRule {
     private[this] val difference       = if (isLate) Predicate.create(anyChange) else null
     private[this] var own: InternalRow = _
 
-    def isFor(late: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
-      lateClocks == late && java.util.Arrays.equals(olderHas, older) && java.util.Arrays.equals(newerHas, newer)
+    def isFor(late: Int, width: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
+      lateClocks == late && olderWidth == width && java.util.Arrays.equals(olderHas, older) &&
+        java.util.Arrays.equals(newerHas, newer)
 
     /** Whether the result differs from the older version; only where the newer one is late-arriving. */
     def changes(both: InternalRow): Boolean = difference.eval(both)
@@ -237,7 +228,7 @@ private object ColumnRule {
 
     private def older(i: Int): Expression = BoundReference(i, schema(i).dataType, nullable = true)
 
-    private def newer(i: Int): Expression = BoundReference(width + i, schema(i).dataType, nullable = true)
+    private def newer(i: Int): Expression = BoundReference(olderWidth + i, schema(i).dataType, nullable = true)
 
     private def anyChange: Expression =
       schema.indices.filterNot(isMetadata(_)).filter(i => values(i) != older(i)).map(i => change(i, schema(i).dataType))

@@ -166,6 +166,17 @@ class ColumnFunctionSuite extends AnyFunSuite {
     }
   }
 
+  test("rows may have more columns than the layout, after its own, and not all the same number") {
+    val table = new OneColumn("sum", LongType)
+    def wide(ts: Int, value: Any) = {
+      val version = table.version(ts, value)
+      val row     = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, value, "more", 7L))
+      version.set(row, isDelete = false, isUnconditional = false)
+    }
+    val sums = Seq(wide(5, 1L), table.version(6, 2L), wide(4, 4L), wide(7, 8L)).reduceLeft(table.fold.merge(_, _))
+    assert(table.shown(sums) == "15@7")
+  }
+
   test("a rule's text is the same for equal rules, and gives the rule back") {
     def rule(columns: (String, String)*) =
       DeclaredRule.of(columns.map { case (c, f) => c -> ColumnFunction.parse(f).get }.toMap, ColumnFunction.Last)

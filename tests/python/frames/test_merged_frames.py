@@ -113,7 +113,7 @@ def test_what_cannot_be_merged_is_an_error_that_names_it(spark: SparkSession) ->
     assert condition(lambda: merganser.combine(orders, "key")) == "RECORD_KEY_COLUMN_MISSING"
     assert condition(lambda: merganser.combine(orders, "id", ordering_by="time")) == "ORDERING_FIELD_MISSING"
     other = orders.withColumnRenamed("status", "state")
-    assert condition(lambda: merganser.merge_frames(orders, other, "id")) == "SCHEMA_CONFLICT"
+    assert condition(lambda: merganser.merge_frames(orders, other, "id")) == "COLUMN_MISSING"
     by = {"hoodie.datasource.write.partitionpath.field": "status"}
     assert condition(lambda: merganser.combine(orders, "id", options=by)) == "FRAMES_HAVE_NO_PARTITIONS"
     stream = spark.readStream.format("rate").load()

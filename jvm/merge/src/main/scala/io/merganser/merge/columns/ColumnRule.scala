@@ -56,8 +56,8 @@ final class ColumnRule(
   /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
   private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
 
-  @transient private[this] lazy val joined   = new JoinedRow
-  @transient private[this] lazy val merges   = mutable.ArrayBuffer.empty[Merge]
+  @transient private[this] lazy val joined = new JoinedRow
+  @transient private[this] lazy val merges = mutable.ArrayBuffer.empty[Merge]
 
   override val laws: Laws = {
     val isAssociative = schema.indices.forall(i =>
@@ -74,8 +74,9 @@ final class ColumnRule(
 
   override def merge(older: Version, newer: Version): Version =
     if (newer.isDelete) { if (!newer.isUnconditional && clocks(0).isLate(older.row, newer.row)) older else newer }
-    else if (isPlain && older.provided == null && newer.provided == null) { if (clocks(0).isLate(older.row, newer.row)) older else newer }
-    else merged(mergeOf(lateClocks(older, newer), older, newer), older, newer)
+    else if (isPlain && older.provided == null && newer.provided == null) {
+      if (clocks(0).isLate(older.row, newer.row)) older else newer
+    } else merged(mergeOf(lateClocks(older, newer), older, newer), older, newer)
 
   /** A bit for each clock by which the newer version is late-arriving. */
   private def lateClocks(older: Version, newer: Version): Int = {

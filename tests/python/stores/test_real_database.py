@@ -1,7 +1,8 @@
 """A database, Debezium's engine and Spark, each ended without notice while the others go on: `./dev cdc`.
 
 With MERGANSER_FULL=1 there are longer runs too, with the servers of Maven Central, more restarts of each part and more
-rows: what the short runs check, at more moments. They are on the newest Spark line as well.
+rows: what the short runs check, at more moments, and the small tests with each database. They are on the newest Spark
+line as well.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ from workload import KEYS, Workload  # noqa: E402
 SEED = os.environ.get("MERGANSER_SEED", "0")
 SHORT = ["--transactions", "300", "--rounds", "1", "--size", "150"]
 LONG = ["--transactions", "20000", "--rounds", "4", "--size", "2000", "--fetched"]
-RUNS = [SHORT, pytest.param(LONG, marks=pytest.mark.e2e)] if os.environ.get("MERGANSER_FULL") else [SHORT]
+FULL = bool(os.environ.get("MERGANSER_FULL"))
+RUNS = [SHORT, pytest.param(LONG, marks=pytest.mark.e2e)] if FULL else [SHORT]
+# Each test starts a server, and that of MariaDB takes 15 seconds: its whole run shows the same, if less closely.
+ONE_OF_THEM = names() if FULL else ["postgres"]
 
 
 @pytest.mark.parametrize("database", names())
@@ -75,7 +79,7 @@ def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_
     assert any(event.outcome == "repeated" for found in events.values() for event in found), "no event came twice"
 
 
-@pytest.mark.parametrize("database", names())
+@pytest.mark.parametrize("database", ONE_OF_THEM)
 def test_a_server_recovers_what_was_committed_before_it_crashed(database: str) -> None:
     with named(database).server() as server:
         connection = server.connect()
@@ -149,7 +153,7 @@ def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSe
         writer.query("INSERT INTO orders VALUES (1)")
 
 
-@pytest.mark.parametrize("database", names())
+@pytest.mark.parametrize("database", ONE_OF_THEM)
 def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed(database: str) -> None:
     source = named(database)
     contents = []

@@ -109,7 +109,7 @@ final class SliceReplay(
       others
     }
 
-    private def traced(stored: Option[Version], versions: Seq[Version]): Version = {
+    private def traced(stored: Option[Version], versions: collection.Seq[Version]): Version = {
       val trace = new KeyTrace(fold, stored.orNull)
       versions.foreach(version => trace.add(version.copy()))
       trace.live
@@ -122,7 +122,7 @@ final class SliceReplay(
      * Whether the order of the versions is free: no two have one ordering value, none is partial, and none is a delete
      * that removes whatever is older.
      */
-    private def mayReverse(stored: Option[Version], versions: Seq[Version]): Boolean =
+    private def mayReverse(stored: Option[Version], versions: collection.Seq[Version]): Boolean =
       reader.laws.orderFree && layout.ordering.nonEmpty && versions.length + stored.size > 1 &&
         versions.forall(v => !v.isUnconditional && !v.isPartial && !v.endsHistory) && {
           val all = (stored.toSeq ++ versions).map(v =>

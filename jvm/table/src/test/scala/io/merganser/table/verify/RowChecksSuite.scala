@@ -19,7 +19,7 @@ class RowChecksSuite extends TableSuite {
 
   /** Rows of key, partition path, file name and commit time; the footer has the range of the tracked keys. */
   private def findings(
-      rows: Seq[Seq[String]],
+      rows: Seq[(String, String, String, String)],
       tracked: Seq[String],
       written: Long = 0,
       place: Option[KeyPlace] = None
@@ -28,7 +28,7 @@ class RowChecksSuite extends TableSuite {
     val path   = storage.path(s"p/$name")
     val writer = new BaseFileWriter(storage.conf, path, MetaColumns.schema,
       BaseFileOptions(bloomFilter = Some((100L, 0.0001))), storesKeys = false)
-    rows.foreach { case Seq(key, partition, file, commit) =>
+    rows.foreach { case (key, partition, file, commit) =>
       def text(value: String) = Option(value).map(UTF8String.fromString).orNull
       writer.write(new GenericInternalRow(Array[Any](text(commit), null, text(key), text(partition), text(file))))
     }
@@ -43,7 +43,7 @@ class RowChecksSuite extends TableSuite {
     check.of(slice, base).map(f => (f.kind.name, f.key, f.problems))
   }
 
-  private def good(key: String): Seq[String] = Seq(key, "p", name, "100")
+  private def good(key: String): (String, String, String, String) = (key, "p", name, "100")
 
   test("rows that agree with their file have no finding") {
     assert(findings(Seq(good("a"), good("b")), Seq("a", "b"), written = 2) == Nil)
@@ -69,8 +69,8 @@ class RowChecksSuite extends TableSuite {
   }
 
   test("meta columns of another partition or file, and of commits that are pending or were never made") {
-    val found = findings(Seq(Seq("a", "q", name, "100"), Seq("b", "p", "other", "100"), Seq("c", "p", name, "200"),
-        Seq("d", "p", name, null)), Seq("a", "b", "c", "d"))
+    val found = findings(Seq(("a", "q", name, "100"), ("b", "p", "other", "100"), ("c", "p", name, "200"),
+        ("d", "p", name, null)), Seq("a", "b", "c", "d"))
     assert(found.map(_._1).distinct == Seq("meta_columns"))
     assert(found.flatMap(_._2) == Seq("a", "b", "c", "d"))
   }

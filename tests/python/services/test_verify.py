@@ -130,6 +130,8 @@ def test_rows_in_the_wrong_place_and_rows_without_a_key_are_found(spark: SparkSe
     found = kinds(table.verify())
     assert found["other_bucket"] == found["meta_columns"] > 0
     assert "other_partition" not in found
+    misplaced = next(problem for problem in table.verify().problems if problem.check == "other_bucket")
+    assert "repair_deduplicate" in misplaced.remedy
     table = write(spark, tmp_path / "u", [(i, "a", 1, part) for i in range(5) for part in "pq"])
     (ours,), (theirs,) = base_files(tmp_path / "u", "p"), base_files(tmp_path / "u", "q")
     replace(ours, theirs.read_bytes())

@@ -21,7 +21,8 @@ final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) 
 
   /** Whether combining a batch equals folding its versions one by one, where no delete is forgotten between them. */
   def batchIsFold: Boolean =
-    oracle.columns.nonEmpty || rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.missing.isEmpty &&
+    oracle.columns.nonEmpty || rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime &&
+      oracle.missing.isEmpty &&
       !oracle.lateDeletesWin
 
   override def toString: String = oracle.name

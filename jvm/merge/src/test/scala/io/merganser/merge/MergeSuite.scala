@@ -39,9 +39,10 @@ object MergePaths {
   /** The rule for the rows of one file group. */
   def fold(rule: MergeRule): KeyFold = new KeyFold(rule, "p0/group")
 
-  /** The rule without its laws. */
+  /** The rule without the laws by which versions are combined before the stored row is known. */
   final class Apart(inner: MergeRule) extends MergeRule {
-    override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
+    override def laws: Laws =
+      inner.laws.copy(associative = false, idempotent = false, orderFree = false, combinesBatch = false)
 
     override def merge(older: Version, newer: Version): Version = inner.merge(older, newer)
   }

@@ -15,11 +15,12 @@ import scala.util.control.NonFatal
  * Merges each column by its function. The result of a column depends on the order of commits and on which of the two
  * versions is late-arriving, by the ordering fields of its group or, without one, of the table, and on nothing else.
  *
- * A delete removes the row unless it is late-arriving, and ends its history: whatever is committed next is a new row, even
- * if it is late-arriving. Otherwise the versions of a batch could not be combined: some of them might be lost to a delete
- * in a log, and others not.
+ * A delete removes the row unless it is late-arriving, and ends its history: whatever is committed next is a new row,
+ * even if it is late-arriving. Otherwise the versions of a batch could not be combined: some of them might be lost to a
+ * delete in a log, and others not.
  *
- * A partial version merges the columns that it provides; the others stay as they are. A missing ordering field is a tie.
+ * A partial version merges the columns that it provides; the others stay as they are. A missing ordering field is a
+ * tie.
  *
  * Laws: those that all its functions have, for rows. A delete with an ordering value is buffered uncombined, because
  * whether it is late-arriving depends on the stored row, and what follows it on that.
@@ -179,7 +180,7 @@ private object ColumnRule {
    * @param lateClocks a bit for each clock by which the newer version is late-arriving, the lowest for the table's
    * @param isLate     whether it is by all of them: then the older version may stay as it is
    * @param lateColumns whether the newer version is late-arriving by the clock of each column
-   * @param olderWidth number of columns of the older version's row: rows may have more than the layout, after its columns
+   * @param olderWidth number of columns of the older version's row: rows may have more than the layout, after its own
    * @param olderHas   which columns the older version provides; null for all
    * @param newerHas   which columns the newer version provides; null for all
    */
@@ -235,7 +236,10 @@ private object ColumnRule {
       schema.indices.filterNot(isMetadata(_)).filter(i => values(i) != older(i)).map(i => change(i, schema(i).dataType))
         .reduceOption(Or(_, _)).getOrElse(FalseLiteral)
 
-    /** A value that is added counts even if the sum is the same, so that grouping does not matter. Maps have no equality. */
+    /**
+     * A value that is added counts even if the sum is the same, so that grouping does not matter. Maps have no
+     * equality.
+     */
     private def change(i: Int, dataType: DataType): Expression =
       if (!functions(i).isIdempotent || !RowOrdering.isOrderable(dataType)) IsNotNull(newer(i))
       else Not(EqualNullSafe(values(i), older(i)))

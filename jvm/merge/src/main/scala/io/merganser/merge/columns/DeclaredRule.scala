@@ -9,8 +9,8 @@ import scala.collection.immutable.SortedMap
 import scala.util.Try
 
 /**
- * Columns whose late-arriving versions are found by ordering fields of their own: two streams with two clocks, say, that
- * write one row.
+ * Columns whose late-arriving versions are found by ordering fields of their own: two streams with two clocks, say,
+ * that write one row.
  *
  * @param columns  those of the group, without its ordering fields
  * @param ordering the ordering fields, which are columns of the table, in the order they are compared; after a merge

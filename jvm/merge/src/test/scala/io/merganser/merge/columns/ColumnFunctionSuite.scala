@@ -24,7 +24,8 @@ class ColumnFunctionSuite extends AnyFunSuite {
 
   private def check(function: String, dataType: DataType)(cases: (Seq[(Int, Any)], Any)*): Unit =
     cases.foreach { case (others, expected) =>
-      test(s"$function of ${dataType.sql}: ${others.map { case (ts, v) => s"$v@$ts" }.mkString(", ")} gives $expected") {
+      val history = others.map { case (ts, v) => s"$v@$ts" }.mkString(", ")
+      test(s"$function of ${dataType.sql}: $history gives $expected") {
         assert(bits(folded(function, dataType, others.head._2, others.tail: _*)) == bits(expected))
       }
     }

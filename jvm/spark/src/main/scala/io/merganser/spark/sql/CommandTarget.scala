@@ -113,7 +113,8 @@ private[sql] final case class CommandTarget(
       for ((column, value) <- values.toSeq.sortBy(_._1); function = declared.of(column)) {
         if (statement == "UPDATE" && !function.replaces)
           refuse(column, "the assigned value would be merged with the stored one, not replace it",
-            "Write what is to be merged, with MERGE INTO or an upsert; to replace the row, delete it and insert it again")
+            "Write what is to be merged, with MERGE INTO or an upsert; to replace the row, delete it and insert it " +
+              "again")
         if (!function.isIdempotent && value.references.exists(own.contains))
           refuse(column, "the assigned value has stored values in it, which would count twice",
             "Assign what is to be merged with the stored value")

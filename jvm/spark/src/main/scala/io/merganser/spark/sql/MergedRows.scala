@@ -20,8 +20,8 @@ import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 import org.apache.spark.sql.types.{MapType, StringType}
 
 /**
- * `merganser_combine(rows, options)` and `merganser_merge(stored, changes, options)`: rows of views or tables, merged by
- * the rule that a table with these options would have. The options are a map of strings.
+ * `merganser_combine(rows, options)` and `merganser_merge(stored, changes, options)`: rows of views or tables, merged
+ * by the rule that a table with these options would have. The options are a map of strings.
  */
 object MergedRows {
 

@@ -88,7 +88,10 @@ object FileNames {
     case _                        => None
   }
 
-  def newFileId(): String = s"${UUID.randomUUID()}-0"
+  def newFileId(): String = ofNoBucket(s"${UUID.randomUUID()}-0")
+
+  /** One of 43 ids begins with eight digits, as that of a bucket does. */
+  private def ofNoBucket(fileId: String): String = if (bucketOf(fileId).isDefined) s"a${fileId.tail}" else fileId
 
   private[table] def fileId(name: String): Option[String] = name match {
     case Base(fileId, _, _)      => Some(fileId)
@@ -102,7 +105,7 @@ object FileNames {
    * @param number of the task, or of the bucket, within the write
    */
   def fileIdOf(instant: String, partitionPath: String, number: Int): String =
-    s"${UUID.nameUUIDFromBytes(s"$instant/$partitionPath/$number".getBytes(UTF_8))}-0"
+    ofNoBucket(s"${UUID.nameUUIDFromBytes(s"$instant/$partitionPath/$number".getBytes(UTF_8))}-0")
 
   /** Id of the file group that is created when a new one is full: `…-1` after `…-0`, and so on. */
   def following(fileId: String, count: Int): String = s"${fileId.take(fileId.lastIndexOf('-'))}-$count"

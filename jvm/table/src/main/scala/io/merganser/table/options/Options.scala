@@ -70,8 +70,9 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val RuleDefault: OptionEntry = table("merganser.rule.default",
     oneOf("last", "last_non_null", "first", "first_non_null"), None,
     "How versions of a row merge, column by column: the function of all columns that have none of their own. By " +
-      "default `last`. `merganser.rule.column.<name>` sets the function of a column, `merganser.rule.group.<name>.columns` " +
-      "and `….ordering` the columns of a group and its ordering fields; docs/column-rules.md has them.")
+      "default `last`. `merganser.rule.column.<name>` sets the function of a column, " +
+      "`merganser.rule.group.<name>.columns` and `….ordering` the columns of a group and its ordering fields; " +
+      "docs/column-rules.md has them.")
   val RuleText: OptionEntry = table("merganser.rule", AnyString, None,
     "The functions of all columns as JSON, as tables store them: `{\"version\":1,\"default\":\"last\"," +
       "\"columns\":{\"qty\":\"sum\"}}`.")

@@ -22,8 +22,8 @@ private[options] trait StreamOptions extends OptionDefinitions {
 
   val StreamStart: OptionEntry = read("hoodie.datasource.streaming.startOffset", AnyString, Some("earliest"),
     "Streams from a table: where a new query begins; later its checkpoint decides. `earliest`: with all rows of the " +
-      "table, in a stream of change data as inserts. `latest`: with the next commit. A time in one of the forms of `as.of.instant`: with commits that " +
-      "completed later; the instant of a commit means that commit.")
+      "table, in a stream of change data as inserts. `latest`: with the next commit. A time in one of the " +
+      "forms of `as.of.instant`: with commits that completed later; the instant of a commit means that commit.")
   val StreamMaxFiles: OptionEntry = read("maxFilesPerTrigger", Integer(1), None,
     "Streams from a table: a micro-batch takes commits until their files are more than this, but at least one " +
       "commit; of the first snapshot, file groups likewise. Not with `Trigger.Once`.")

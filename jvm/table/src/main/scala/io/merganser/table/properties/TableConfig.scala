@@ -102,7 +102,9 @@ final case class TableConfig(properties: Map[String, String]) {
     }
   }
 
-  /** Columns that a merge takes from the winner, whatever rule is declared: what identifies a row, orders or deletes it. */
+  /**
+   * Columns that a merge takes from the winner, whatever rule is declared: what identifies a row, orders or deletes it.
+   */
   def fixedColumns: Set[String] = (recordKeyFields ++ partitionFields ++ orderingFields).flatMap(field =>
     Seq(field, field.takeWhile(_ != '.'))).toSet ++ mergeProperties.get(Options.DeleteField.key) ++
     Seq(DeleteCheck.FlagColumn, DeleteCheck.OperationColumn)

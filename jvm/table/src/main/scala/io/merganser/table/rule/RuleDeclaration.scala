@@ -137,11 +137,13 @@ object RuleDeclaration {
         if (group.ordering.contains(column)) {
           if (Seq(classOf[ArrayType], classOf[MapType], classOf[StructType]).exists(_.isInstance(field.dataType)))
             throw invalid(table.name,
-              s"column '$column' orders group '${group.name}', and its type ${field.dataType.catalogString} has no order",
+              s"column '$column' orders group '${group.name}', and its type ${field.dataType.catalogString} has no " +
+                "order",
               "Name a column of numbers, strings, dates or timestamps")
           if (rule.columns.contains(column))
             throw invalid(table.name,
-              s"column '$column' orders group '${group.name}', and is always the winner's, not '${rule.columns(column)}'",
+              s"column '$column' orders group '${group.name}', and is always the winner's, not " +
+                s"'${rule.columns(column)}'",
               "Remove its function")
         }
       }

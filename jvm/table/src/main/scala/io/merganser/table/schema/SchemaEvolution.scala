@@ -98,8 +98,8 @@ object SchemaEvolution {
             s"column '$column', which is merged by '$function', would have another name or be dropped")
         case Some(field) => function.refusal(field.dataType).foreach { allowed =>
             throw conflict(config.name,
-              s"column '$column' would become ${field.dataType.catalogString}, and '$function', by which it is merged, " +
-                s"is for $allowed")
+              s"column '$column' would become ${field.dataType.catalogString}, and '$function', by which it is " +
+                s"merged, is for $allowed")
           }
       }
   }

@@ -89,7 +89,8 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING"))
     val found = PropertiesCheck.ruleContradiction(s, other).getOrElse(fail())
     assert(found.condition == "PROPERTIES_CONTRADICT_DATA" && found.parameters("value") == "ts")
-    assert(PropertiesCheck.ruleContradiction(s, TableConfig(other.properties + ("hoodie.table.version" -> "8"))).isEmpty,
+    val earlier = TableConfig(other.properties + ("hoodie.table.version" -> "8"))
+    assert(PropertiesCheck.ruleContradiction(s, earlier).isEmpty,
       "another version has other properties for the same rule")
   }
 

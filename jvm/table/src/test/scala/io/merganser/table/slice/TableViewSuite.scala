@@ -24,6 +24,8 @@ final class TableViewSuite extends TableSuite {
     val bucket = FileNames.bucketFileId(7, "003", "p")
     assert(FileNames.bucketOf(bucket).contains(7) && bucket.startsWith("00000007-"))
     assert(FileNames.newFileId().matches("[0-9a-f-]{36}-0"))
+    val ids = (0 until 1000).map(FileNames.fileIdOf("20260101000000000", "p", _))
+    assert(ids.toSet.size == 1000 && ids.forall(FileNames.bucketOf(_).isEmpty))
   }
 
   test("log files are read by instant, then by version as a number, then by token") {

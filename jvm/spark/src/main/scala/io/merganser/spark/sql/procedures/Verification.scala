@@ -69,12 +69,12 @@ object VerifyTable extends TableProcedure {
     kind match {
       case FindingKind.UncommittedFile   => call("remove_orphan_files", ", older_than => current_timestamp()")
       case FindingKind.PartitionMetadata => call("repair_add_partition_meta", ", dry_run => false")
-      case FindingKind.DuplicateKey      => call("repair_deduplicate", ", dry_run => false")
+      case FindingKind.DuplicateKey | FindingKind.OtherBucket => call("repair_deduplicate", ", dry_run => false")
       case FindingKind.MissingFile | FindingKind.UnreadableFile =>
         s"restore the file from a copy; else ${call("restore_to_instant", ", instant_time => '<a write before it>'")}"
       case FindingKind.RecordCount | FindingKind.KeyStatistics =>
         "restore the file from a copy; else INSERT OVERWRITE the partition by its own rows, which writes new files"
-      case FindingKind.NullKey | FindingKind.OtherBucket | FindingKind.OtherPartition | FindingKind.MetaColumns =>
+      case FindingKind.NullKey | FindingKind.OtherPartition | FindingKind.MetaColumns =>
         "INSERT OVERWRITE the partition by its own rows, with correct key and partition columns"
       case FindingKind.Replay => "check the merger's laws; compact once its rows are right: the paths then read one row"
     }

@@ -17,8 +17,8 @@ import scala.util.Try
  *
  * If the result is one of the copies, that one is kept where it is, and the others are deleted from their slices. If
  * it is a row of its own, all copies are deleted, and it is written into the slice of the newest copy in its partition.
- * A copy that shares its slice with one to be deleted is written again: a delete has no other address than the key. In a
- * table with buckets the row of a key is in its bucket afterwards, also if the key is stored once.
+ * A copy that shares its slice with one to be deleted is written again: a delete has no other address than the key. In
+ * a table with buckets the row of a key is in its bucket afterwards, also if the key is stored once.
  *
  * @param slices  the slices that may hold copies
  * @param times   completion times of writes by their requested times

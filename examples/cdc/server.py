@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "project"))
 
-START_S = 60
+START_S = 120
 
 Row = tuple["str | None", ...]
 

@@ -13,7 +13,7 @@ object DrawnPoints {
   private val seed = sys.env.get("MERGANSER_SEED").fold(0L)(_.toLong)
 
   /** One of how many points is tried by default, unless a suite tries fewer. */
-  private val Share = 3
+  private val Share = 6
 
   def of[T](points: Seq[T], share: Int = Share): Seq[T] =
     if (isFull) points

@@ -13,7 +13,7 @@ import org.apache.commons.io.FileUtils
  * A file system that fails at operation n of a write: readers see the table before it or after it, and the
  * next write repairs the table. Without an engine; the suites of the engine's module do this through Spark.
  *
- * One n of three for an operation that fails and for a death, of seven for the other kinds of faults: [[DrawnPoints]].
+ * One n of six for an operation that fails and for a death, of fourteen for the other kinds of faults: [[DrawnPoints]].
  */
 final class WriteFaultsSuite extends TableSuite {
 
@@ -108,7 +108,7 @@ final class WriteFaultsSuite extends TableSuite {
       case hung: Hung => FaultyFileSystem.hanging(n, hung)(_.interrupt())(work)._2
       case _          => FaultyFileSystem.failing(n, fault)(work)._2
     }
-    val share = if (fault == Before || fault == Dead) 3 else 7
+    val share = if (fault == Before || fault == Dead) 6 else 14
     val end   = DrawnPoints.numbers(fault.toString, share).find(n => !body(place(s"n$n"), work => failing(n)(work))).get
     info(s"at most $end operations")
     assert(end > 30)

@@ -14,8 +14,8 @@ import org.apache.commons.io.FileUtils
  * A file system that fails at operation n of an archiving: at any time every write is on the timeline or
  * in the history, rows stay, and the next archiving does the rest.
  *
- * One n of three for an operation that fails and for a death, in version 9, and of seven for the other kinds of faults
- * and places: [[DrawnPoints]].
+ * One n of six for an operation that fails and for a death, in version 9, and of fourteen for the other kinds of
+ * faults and places: [[DrawnPoints]].
  */
 final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
 
@@ -50,7 +50,7 @@ final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
     val all = archived(prepared) ++ active(prepared)
     assert(all.size == 8)
     val isMain = version == 9 && prepared.fs.getUri == place("n0").fs.getUri && (fault == Before || fault == Dead)
-    val points = DrawnPoints.numbers(s"$version $fault $isMain", if (isMain) 3 else 7)
+    val points = DrawnPoints.numbers(s"$version $fault $isMain", if (isMain) 6 else 14)
     val end    = points.find(n => !fails(all, n, fault, place(s"n$n"))).get
     info(s"at most $end operations")
     assert(end > 20)

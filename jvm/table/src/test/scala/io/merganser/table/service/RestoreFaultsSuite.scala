@@ -14,7 +14,8 @@ import scala.util.Try
  * A file system that fails at an operation of a restore and of a rollback: readers see the table before it or after
  * it, also those that began before, writes are refused until it is finished, and the next call finishes it.
  *
- * Of three operations that change something one is drawn, and one kind of fault: [[DrawnPoints]].
+ * Of twelve pairs of an operation that changes something and a kind of fault one is drawn, and of fifteen operations
+ * one that fails without effect: [[DrawnPoints]].
  */
 final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
 

@@ -35,6 +35,7 @@ class Part:
     environment: Environment
     folder: str = ""
     end_to_end: bool = False
+    variants: str = ""  # of the tests that have variants: some, others (conftest.py), or all of them
 
     @property
     def name(self) -> str:
@@ -62,10 +63,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
     By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and the end-to-end
-    tests on the newest line, there with one type of table each and a quarter or a half of the variants of tests that
-    have many. --spark runs all of it on one line only, --full the long versions of random tests, all points of
-    faults, large tables and all variants, on the newest line all types as well. Random tests draw the same cases in
-    each run; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
+    tests on the newest line. Of the end-to-end tests that have variants, one type of table and a quarter or a half of
+    the others run on the newest line, the rest on the default line. --spark runs all of it on one line only, --full
+    the long versions of random tests, all points of faults, large tables and all variants on both lines. Random tests
+    draw the same cases in each run; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
@@ -129,7 +130,8 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
         scala = pool.submit(start_scalatest, environment, commands, newest)
         results.step("lint of Python", lambda: lint_python(environment))
         hudi_jar(Environment(HUDI_LINE))
-        parts = [Part(each, folder, each in newest) for each in (environment, *newest) for folder in FOLDERS]
+        parts = [Part(environment, folder, variants="others" if newest else "") for folder in FOLDERS]
+        parts += [Part(each, folder, end_to_end=True, variants="some") for each in newest for folder in FOLDERS]
         running = [(part, pool.submit(start_part, part, staging, scala, started)) for part in parts]
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
@@ -201,8 +203,8 @@ def start_pytest(part: Part, arguments: Sequence[str] | None = None) -> None:
         MERGANSER_HUDI_PYTHON=str(hudi.python),
         JDK_JAVA_OPTIONS=java_options(environment),
     )
-    if part.end_to_end and "MERGANSER_FULL" not in os.environ:
-        variables["MERGANSER_VARIANTS"] = "some"
+    if "MERGANSER_FULL" not in os.environ:
+        variables["MERGANSER_VARIANTS"] = part.variants
     remove(part.report)
     color = "yes" if sys.stdout.isatty() else "no"
     options = [f"--color={color}", f"--junitxml={part.report}", f"--durations={SLOWEST}"]

@@ -59,8 +59,10 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's.
 
-    With MERGANSER_VARIANTS=some a test that runs on both types of tables runs on one of them, half of the tests on
-    each, and a test with many variants runs some of them: what differs between these is the same on every Spark line.
+    With MERGANSER_VARIANTS=some an e2e test that is there for both types of tables runs on one of them, half of the
+    tests on each, and one with many variants runs some of them: what differs between these is the same on every line.
+    With MERGANSER_VARIANTS=others these tests run with the types and variants that `some` leaves out, so that a run on
+    one line with `some` and a run on another one with `others` have all of them.
     """
     later = []
     for item in items:
@@ -71,9 +73,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(line > LINE for line in marks):
             later.append(item)
     deselect(config, items, later)
-    if os.environ.get("MERGANSER_VARIANTS") == "some":
-        deselect(config, items, of_the_other_kind(items))
-        deselect(config, items, beyond_some_variants(items))
+    end_to_end = [item for item in items if item.get_closest_marker("e2e")]
+    wanted = os.environ.get("MERGANSER_VARIANTS")
+    if wanted == "some":
+        deselect(config, items, left_out_by_some(end_to_end))
+    elif wanted == "others":
+        deselect(config, items, run_by_some(end_to_end))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
 
 
@@ -84,11 +89,29 @@ def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pyt
         items[:] = [item for item in items if item not in left_out]
 
 
+def left_out_by_some(items: list[pytest.Item]) -> list[pytest.Item]:
+    other_kind = of_the_other_kind(items)
+    left_out = set(other_kind)
+    return other_kind + beyond_some_variants([item for item in items if item not in left_out])
+
+
+def run_by_some(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of tests of which `some` leaves out variants, those that it runs."""
+    left_out = set(left_out_by_some(items))
+    tests = {test_of(item) for item in left_out}
+    return [item for item in items if test_of(item) in tests and item not in left_out]
+
+
+def test_of(item: pytest.Item) -> str:
+    """The test without its parameters."""
+    return item.nodeid.split("[")[0]
+
+
 def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
     """Of each test with many variants all but a quarter, a third or a half of them, spread over their list."""
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        variants[item.nodeid.split("[")[0]].append(item)
+        variants[test_of(item)].append(item)
     beyond = []
     for name, found in variants.items():
         step = max(1, min(AT_MOST, len(found) // SOME_VARIANTS))
@@ -104,7 +127,7 @@ def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:
         params = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         kind = TABLE_TYPES.get(str(params.pop("kind", None)))
         if kind:
-            both[f"{item.nodeid.split('[')[0]} {sorted(params.items(), key=repr)}"][kind] = item
+            both[f"{test_of(item)} {sorted(params.items(), key=repr)}"][kind] = item
     chosen = {name: ("cow", "mor")[zlib.crc32(name.encode()) % 2] for name in both}
     return [
         item for name, found in both.items() if len(found) == 2 for kind, item in found.items() if kind != chosen[name]

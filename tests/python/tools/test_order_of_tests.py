@@ -1,13 +1,17 @@
-"""`./dev test` starts pytest as soon as the jars are there, and not without them; no program is run here."""
+"""`./dev test` starts pytest as soon as the jars are there, and not without them, and its parts run every variant."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from places import ROOT, TESTS
 
 from dev import testing
 from dev.process import Failed
@@ -80,6 +84,24 @@ def test_the_parts_of_a_line_without_a_jar_do_not_run(
     assert stage.events[0] == "ScalaTest ends"
     assert results.failed == 1
     assert sum("not run" in line for line in results.closing) == (2 - len(built)) * len(testing.FOLDERS)
+
+
+def test_what_some_and_others_run_is_together_every_variant() -> None:
+    def collected(variants: str, *arguments: str) -> set[str]:
+        folder = TESTS / "python" / "sql" / "update_delete"
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments, folder],
+            env={**os.environ, "MERGANSER_VARIANTS": variants},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return {line for line in done.stdout.splitlines() if "::" in line}
+
+    all_of_them, others, some = collected(""), collected("others"), collected("some", "-m", "e2e")
+    assert some | others == all_of_them
+    assert len(some) < len(all_of_them) > len(others)
 
 
 def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ import io.merganser.table.storage.{Progress, Storage}
 import io.merganser.table.timeline.OperationType
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions._
-import org.scalatest.concurrent.Eventually.eventually
+import org.scalatest.concurrent.Eventually.{eventually, timeout}
+import org.scalatest.time.SpanSugar.convertIntToGrainOfTime
 
 /** Clusterings change no row, and sort what they write. */
 final class ClusteringServiceSuite extends TableSuite with LocalSession {
@@ -285,7 +286,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     spark.sparkContext.addSparkListener(listener)
     try {
       val done = cluster(table).done.head
-      eventually(assert(seen.contains(s"clustering $done of ${OpenTable.load(table).config.name}")))
+      eventually(timeout(60.seconds))(assert(seen.contains(s"clustering $done of ${OpenTable.load(table).config.name}")))
       assert(Progress.current.isEmpty && spark.sparkContext.getLocalProperty("spark.job.description") == null)
     } finally spark.sparkContext.removeSparkListener(listener)
   }

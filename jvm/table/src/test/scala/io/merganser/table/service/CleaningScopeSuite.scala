@@ -106,14 +106,15 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
       val s = faulty(what)
       table(storage = s)
       Seq("100", "200", "300").foreach(i => write(s, i, Seq("a")))
-      val lock = io.merganser.table.storage.TableLock.Settings()
-      val held = new java.util.concurrent.CountDownLatch(1)
-      val done = new java.util.concurrent.CountDownLatch(1)
+      val lock     = io.merganser.table.storage.TableLock.Settings()
+      val held     = new java.util.concurrent.CountDownLatch(1)
+      val done     = new java.util.concurrent.CountDownLatch(1)
+      val cleaning = Thread.currentThread
       // Holds the lock until the clean has been planned, which needs none.
       val other = new Thread(() =>
         io.merganser.table.storage.TableLock.hold(s, lock) { _ =>
           held.countDown()
-          Thread.sleep(300)
+          while (!cleaning.getStackTrace.exists(_.getClassName.contains("TableLock"))) Thread.sleep(10)
           if (what == "savepoint") savepoint(s, "100", Map("p" -> Seq(base("a", "100"))))
           else write(s, "400", Seq("a"))
           done.countDown()

@@ -49,8 +49,8 @@ final class TableLockSuite extends TableSuite {
   }
 
   test("a lock that is renewed is not taken over, however long it is held") {
-    val lease  = TableLock.Settings(timeoutMs = 60000, leaseMs = 2000)
-    val holder = LockContender.start(folder.resolve("t").toUri.toString, "hold", "2000", "5000")
+    val lease  = TableLock.Settings(timeoutMs = 60000, leaseMs = 4000)
+    val holder = LockContender.start(folder.resolve("t").toUri.toString, "hold", "4000", "6000")
     while (!Files.exists(folder.resolve("t/held"))) Thread.sleep(10)
     TableLock.hold(storage, lease)(_ => assert(Files.exists(folder.resolve("t/released"))))
     assert(holder.waitFor(60, TimeUnit.SECONDS) && holder.exitValue == 0)

@@ -286,7 +286,8 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     spark.sparkContext.addSparkListener(listener)
     try {
       val done = cluster(table).done.head
-      eventually(timeout(60.seconds))(assert(seen.contains(s"clustering $done of ${OpenTable.load(table).config.name}")))
+      eventually(timeout(60.seconds))(
+        assert(seen.contains(s"clustering $done of ${OpenTable.load(table).config.name}")))
       assert(Progress.current.isEmpty && spark.sparkContext.getLocalProperty("spark.job.description") == null)
     } finally spark.sparkContext.removeSparkListener(listener)
   }

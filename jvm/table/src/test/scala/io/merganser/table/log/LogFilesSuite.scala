@@ -271,7 +271,7 @@ class LogFilesSuite extends LogFixture {
   // 20,000 with MERGANSER_FULL=1.
   test("a slice of thousands of log files is read, in their order") {
     val count = if (DrawnPoints.isFull) 20000 else 4000
-    val log = writer("000001")
+    val log   = writer("000001")
     log.dataBlock(rows("000001", Seq(1)))
     log.close()
     val text = new String(bytesOf(log.name), "ISO-8859-1")

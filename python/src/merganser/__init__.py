@@ -40,7 +40,9 @@ from merganser.errors import (
 from merganser.explanations import ColumnOrigin, RecordExplanation, RecordVersion, SearchedFiles
 from merganser.frames import combine, merge_frames
 from merganser.history import History, HistoryEntry
+from merganser.laws import check_rule
 from merganser.results import CommitResult, FileSlice, LogFile
+from merganser.rule_checks import RuleCheck, RuleLaw
 from merganser.service_results import (
     ArchiveResult,
     CleanedFile,
@@ -102,6 +104,8 @@ __all__ = [
     "RestoreResult",
     "RestoredFile",
     "RollbackResult",
+    "RuleCheck",
+    "RuleLaw",
     "Savepoint",
     "SchemaConflictError",
     "SearchedFiles",
@@ -116,6 +120,7 @@ __all__ = [
     "VerifyResult",
     "WriteOptions",
     "changes",
+    "check_rule",
     "combine",
     "condition_of",
     "configure",

@@ -39,7 +39,7 @@ def combine(
         MerganserError: What an upsert into such a table raises: a column is missing, settings contradict each other.
             A row without a key is an error of the query that reads the result.
     """
-    return _merged("merganser_combine", [rows], _options(keys, rule, ordering_by, merge_mode, options))
+    return _merged("merganser_combine", [rows], rule_settings(keys, rule, ordering_by, merge_mode, options))
 
 
 def merge_frames(
@@ -68,16 +68,17 @@ def merge_frames(
     Raises:
         MerganserError: As :func:`combine`.
     """
-    return _merged("merganser_merge", [stored, changes], _options(keys, rule, ordering_by, merge_mode, options))
+    return _merged("merganser_merge", [stored, changes], rule_settings(keys, rule, ordering_by, merge_mode, options))
 
 
-def _options(
+def rule_settings(
     keys: str | Sequence[str],
     rule: Mapping[str, str] | None,
     ordering_by: str | Sequence[str] | None,
     merge_mode: MergeMode | None,
     options: Options | None,
 ) -> dict[str, str]:
+    """Settings of a table by their names."""
     named = {
         "hoodie.datasource.write.recordkey.field": keys,
         "hoodie.table.ordering.fields": ordering_by,

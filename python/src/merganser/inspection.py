@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from merganser._transport import Transport
 from merganser.config import Options, merged_options
 from merganser.explanations import RecordExplanation, RecordKey, key_argument
+from merganser.rule_checks import RuleCheck, case_arguments
 from merganser.verification import VerifyResult
 
 
@@ -79,6 +80,25 @@ class TableInspection:
         if sample is not None:
             arguments["sample"] = sample
         return VerifyResult.from_wire(self._transport.rows("verify_table", merged_options({}, options), **arguments))
+
+    def check_rule(
+        self, *, cases: int | None = None, seed: int | None = None, options: Options | None = None
+    ) -> RuleCheck:
+        """Check the laws of the table's merge rule on random versions of a row; nothing is changed.
+
+        Half of the values are those of up to 200 rows of the table, which come to the driver.
+
+        Args:
+            cases: How many cases to try for each law; ``None`` is 1,000.
+            seed: The same cases are tried for the same seed and rows; ``None`` is 0.
+            options: Settings by their ``hoodie.*`` names, such as the classes of mergers.
+
+        Raises:
+            MerganserError: ``CALL_ARGUMENT_INVALID``: ``cases`` is below 1; ``MERGER_UNAVAILABLE``: a class of the
+                table's rule is not on the class path.
+        """
+        arguments: dict[str, Any] = {"path": self.path, **case_arguments(cases, seed)}
+        return RuleCheck.from_wire(self._transport.rows("check_rule", merged_options({}, options), **arguments))
 
 
 def _explained(key: RecordKey, partition: str | None) -> dict[str, Any]:

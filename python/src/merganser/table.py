@@ -81,7 +81,7 @@ class Table(TableServices, TableChanges, TableInspection):
             MerganserError: The table cannot be created; the condition is the reason.
         """
         transport, place = transport_for(_session(spark)), _path(path)
-        columns = _columns(spark, schema)
+        columns = columns_of(spark, schema)
         wire = merged_options(
             {
                 "hoodie.table.name": name,
@@ -498,7 +498,8 @@ def _path(path_or_name: object) -> str:
     return str(os.fspath(path_or_name))
 
 
-def _columns(spark: SparkSession, schema: object) -> StructType:
+def columns_of(spark: SparkSession, schema: object) -> StructType:
+    """Return columns that are given as a schema or as DDL."""
     if isinstance(schema, str):
         return spark.createDataFrame([], schema).schema  # type: ignore[type-var, unused-ignore]
     if isinstance(schema, StructType):

@@ -1,0 +1,54 @@
+package io.merganser.table.rule
+
+import io.merganser.merge.laws.{LawResult, RuleCheck, RuleOfLayout}
+import io.merganser.merge.MissingValues
+import io.merganser.merge.payload.Debezium
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.StructType
+
+/** Checks the laws of a table's merge rule on random versions of a row. */
+object RuleLaws {
+
+  /**
+   * @param columns the user's columns
+   * @param own     rows of these columns, whose values half of the versions have
+   * @param cases   how many are tried for each law
+   * @param seed    the same cases are tried for the same seed
+   */
+  def check(
+      stored: StoredRule,
+      config: TableConfig,
+      columns: StructType,
+      own: Seq[InternalRow],
+      cases: Int,
+      seed: Long
+  ): Seq[LawResult] = {
+    val schema = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+    val rule   = ofLayout(stored, config, schema)
+    val narrow = columns.map { column =>
+      val needed = CompiledRule.layoutSchema(StructType(Seq(column)), schema, config, stored)
+      column.name -> ofLayout(stored, config, needed)
+    }
+    val rows = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
+    RuleCheck(rule.copy(fixed = fixed(stored, config), narrow = narrow), rows, markers(stored), cases, seed)
+  }
+
+  /** The versions that are merged with each other have one key and one partition. */
+  private def fixed(stored: StoredRule, config: TableConfig): Set[String] =
+    (config.recordKeyFields ++ config.partitionFields).toSet -- stored.orderingFields
+
+  private def ofLayout(stored: StoredRule, config: TableConfig, schema: StructType): RuleOfLayout = {
+    val compiled = CompiledRule(stored, config, schema)
+    RuleOfLayout(compiled.layout, compiled.fold("none"), compiled.laws)
+  }
+
+  /** Placeholders of values that a source did not send. */
+  private def markers(stored: StoredRule): Seq[String] = stored match {
+    case StoredRule.ByMode(_, _, Some(MissingValues.Marked(value))) => Seq(value)
+    case _: StoredRule.ByPayload                                    => Seq(Debezium.Unavailable)
+    case _                                                          => Nil
+  }
+}

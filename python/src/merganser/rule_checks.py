@@ -1,0 +1,101 @@
+"""What was found of a merge rule's laws: whether order, grouping or repetition of versions changes a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RuleLaw:
+    """A law, and whether random versions of a row keep it."""
+
+    name: str
+    """``never_null``, ``associative``, ``idempotent``, ``order_free``, ``deletes_keep_place``, ``partial_is_whole`` or
+    ``projection_safe``."""
+    meaning: str
+    """A clause."""
+    holds: bool | None
+    """True for all cases that were tried, which is no proof; ``None`` if the law is not about such a rule."""
+    relied_on: bool | None
+    """Whether merges rely on it to combine versions early; ``None`` for a law that no merge relies on."""
+    cases: int
+    """Number of cases that were tried: up to the first one that breaks the law."""
+    counterexample: str | None
+    """Two or three versions of a row that break the law, and what they give: a line each."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> RuleLaw:
+        """Build one from what the jar answers."""
+        return cls(
+            name=wire["law"],
+            meaning=wire["meaning"],
+            holds=wire["holds"],
+            relied_on=wire["reliedOn"],
+            cases=wire["cases"],
+            counterexample=wire["counterexample"],
+        )
+
+    def __str__(self) -> str:
+        """A line, and the counterexample below it."""
+        verdict = {True: "holds", False: "does not hold", None: "is not about this rule"}[self.holds]
+        lines = [f"{self.name} {verdict}: {self.meaning}"]
+        if self.counterexample is not None:
+            lines += [f"  {line}" for line in self.counterexample.splitlines()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """What :func:`check_rule` and :meth:`Table.check_rule` found, a law after the other."""
+
+    laws: tuple[RuleLaw, ...]
+
+    @classmethod
+    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RuleCheck:
+        """Build one from the rows of the call."""
+        return cls(tuple(RuleLaw.from_wire(row) for row in rows))
+
+    def __iter__(self) -> Iterator[RuleLaw]:
+        return iter(self.laws)
+
+    def __getitem__(self, name: str) -> RuleLaw:
+        """The law of this name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        for law in self.laws:
+            if law.name == name:
+                return law
+        raise KeyError(f"{name!r} is not a law; the laws are {', '.join(law.name for law in self.laws)}")
+
+    @property
+    def broken(self) -> tuple[RuleLaw, ...]:
+        """The laws that do not hold."""
+        return tuple(law for law in self.laws if law.holds is False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(str(law) for law in self.laws)
+
+    def _repr_html_(self) -> str:
+        """The laws as an HTML table."""
+        head = "".join(f"<th>{name}</th>" for name in ("law", "holds", "counterexample"))
+        body = "".join(
+            f"<tr><td>{escape(law.name)}: {escape(law.meaning)}</td>"
+            f"<td>{ {True: 'yes', False: 'no', None: '–'}[law.holds] }</td>"
+            f"<td><pre>{escape(law.counterexample or '')}</pre></td></tr>"
+            for law in self.laws
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def case_arguments(cases: int | None, seed: int | None) -> dict[str, int]:
+    """Arguments of the call that are not left out."""
+    return {name: value for name, value in (("cases", cases), ("seed", seed)) if value is not None}

@@ -1,0 +1,87 @@
+"""The laws of rules, as users check them: docs/rule-laws.md, tables of each make, and rules without a table."""
+
+from __future__ import annotations
+
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import Table
+from merganser.testing import assert_laws
+
+PAGE = (ROOT / "docs" / "rule-laws.md").read_text()
+COLUMNS = "id int, ts long, v string"
+LAWS = ["never_null", "associative", "idempotent", "order_free", "deletes_keep_place", "partial_is_whole"]
+LAWS.append("projection_safe")
+
+
+@pytest.fixture
+def orders(spark: SparkSession, tmp_path: Path) -> Table:
+    table = Table.create(spark, str(tmp_path / "orders"), COLUMNS, record_key="id", ordering_by="ts")
+    table.upsert(spark.createDataFrame([(1, 10, "rare")], COLUMNS))
+    return table
+
+
+@pytest.mark.e2e
+def test_the_page_prints_what_it_shows_and_its_statements_run(spark: SparkSession, orders: Table) -> None:
+    first, second = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(first, "rule-laws.md", "exec"), names)
+        exec(compile(second, "rule-laws.md", "exec"), names)
+    assert printed.getvalue() == shown
+    (statements,) = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    all_of_them, broken, of_columns = (
+        spark.sql(one.format(path=orders.path)).collect() for one in statements.split(";") if one.strip()
+    )
+    assert [row.law for row in all_of_them] == [row.law for row in of_columns] == LAWS
+    assert broken == []
+    described = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", PAGE.split("## Laws")[1], re.MULTILINE))
+    assert {row.law: row.meaning for row in all_of_them} == {law: described[law] for law in LAWS}
+
+
+def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Table) -> None:
+    checked = orders.check_rule(cases=200)
+    assert [law.name for law in checked] == LAWS
+    assert all(law.holds and law.cases == 200 and law.counterexample is None for law in checked)
+    assert [law.name for law in checked if law.relied_on] == ["associative", "idempotent", "order_free"]
+    assert "<td>yes</td>" in checked._repr_html_()
+
+
+def test_a_counterexample_of_a_table_has_values_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table.create(spark, str(tmp_path / "t"), "id int, big decimal(3,0)", record_key="id", rule={"big": "sum"})
+    table.upsert(spark.sql("SELECT 1 id, CAST(999 AS DECIMAL(3,0)) big"))
+    failed = table.check_rule()["never_null"]
+    assert failed.holds is False
+    assert "999" in (failed.counterexample or "")
+    assert table.check_rule().to_dict() == table.check_rule().to_dict()
+
+
+def test_laws_are_asserted_by_name_and_the_error_shows_versions(spark: SparkSession) -> None:
+    assert_laws(spark, COLUMNS, "id", ordering_by="ts", cases=100)
+    with pytest.raises(
+        AssertionError, match=r"order_free does not hold(.|\n)*a b c  row ts=null v='a'\n  a c b  row ts=null v=null"
+    ):
+        assert_laws(spark, COLUMNS, "id", merge_mode=merganser.MergeMode.COMMIT_TIME_ORDERING, laws=["order_free"])
+    with pytest.raises(AssertionError, match="deletes_keep_place is not about this rule"):
+        assert_laws(spark, COLUMNS, "id", laws=["deletes_keep_place"])
+    with pytest.raises(KeyError, match="'commutative' is not a law; the laws are never_null, "):
+        assert_laws(spark, COLUMNS, "id", laws=["commutative"], cases=1)
+
+
+def test_wrong_arguments_are_refused_by_name(spark: SparkSession, orders: Table) -> None:
+    with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*cases"):
+        orders.check_rule(cases=0)
+    with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID(.|\n)*columns"):
+        spark.sql("CALL check_rule(columns => 'id of int')").collect()
+    with pytest.raises(merganser.MerganserError, match="CALL_TABLE_OR_PATH"):
+        spark.sql(f"CALL check_rule(columns => 'id int', path => '{orders.path}')").collect()
+    with pytest.raises(merganser.ColumnMissingError):
+        merganser.check_rule(spark, "a int", "id")

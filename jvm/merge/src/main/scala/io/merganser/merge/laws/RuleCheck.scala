@@ -44,7 +44,8 @@ object RuleCheck {
       val claimed = law.isClaimed(rule.claims)
       if (!law.isAbout(rule)) LawResult(law, None, claimed, 0, None)
       else {
-        val values = new SampleValues(rule.layout, rule.fixedOrdinals, own.toIndexedSeq, markers, new Random(seed * 31 + law.name.hashCode))
+        val values = new SampleValues(rule.layout, rule.fixedOrdinals, own.toIndexedSeq, markers,
+          new Random(seed * 31 + law.name.hashCode))
         val found = Iterator.range(1, cases + 1).map(n => (n, law.draw(values))).collectFirst {
           case (n, samples) if violation(law, rule, samples).isDefined => (n, shrunk(law, rule, samples))
         }

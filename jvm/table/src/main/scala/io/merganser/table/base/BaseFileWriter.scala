@@ -2,13 +2,13 @@ package io.merganser.table.base
 
 import io.merganser.table.index.BloomFilter
 import io.merganser.table.schema.MetaColumns
+import io.merganser.table.storage.StoredOutput
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.EncryptionPropertiesFactory
 import org.apache.parquet.hadoop.ParquetWriter
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.util.HadoopOutputFile
 import org.apache.parquet.io.OutputFile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
@@ -66,7 +66,7 @@ final class BaseFileWriter(
     options: BaseFileOptions = BaseFileOptions(),
     storesKeys: Boolean = true
 ) {
-  private[this] val file = new BaseFileOutput(HadoopOutputFile.fromPath(path, conf))
+  private[this] val file = new BaseFileOutput(new StoredOutput(path, conf))
   private[this] val writer =
     new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
       () => beginFooter())

@@ -15,10 +15,8 @@ import org.apache.hadoop.fs.{
   FileContext,
   FileStatus,
   FileSystem,
-  LocalFileSystem,
   Options,
-  Path,
-  RawLocalFileSystem
+  Path
 }
 
 import scala.util.control.NonFatal
@@ -36,7 +34,7 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
 
   def conf: Configuration = configuration.value
 
-  @transient lazy val fs: FileSystem = basePath.getFileSystem(conf)
+  @transient lazy val fs: FileSystem = LocalFiles.fileSystem(basePath, conf)
 
   /**
    * The same for every path of the location: symbolic links of the local disk, `s3`, `s3a` and `s3n`, viewfs mounts, a
@@ -257,7 +255,7 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
   override def toString: String = basePath.toString
 
   /** Only for plain local file systems: a custom one must see every operation. */
-  private def isLocal: Boolean = fs.getUri.getScheme == "file" && Storage.PlainLocal(fs.getClass.getName)
+  private def isLocal: Boolean = fs.getUri.getScheme == "file" && LocalFiles.Plain(fs.getClass.getName)
 
   private def localFile(relative: String): java.nio.file.Path =
     java.nio.file.Paths.get(path(relative).toUri.getPath)
@@ -344,10 +342,6 @@ object Storage {
 
   /** Files that are not renamed yet; a writer that dies leaves them behind, and a later one removes them. */
   private[table] val Unpublished = ".hoodie/.temp/unpublished-"
-
-  /** Hive's jars have one of their own, which replaces Hadoop's when it comes first on the class path. */
-  private val PlainLocal = Set(classOf[LocalFileSystem].getName, classOf[RawLocalFileSystem].getName,
-    "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
 
   /** Stores where a file becomes visible, complete, when it is closed, and where a rename is a copy. */
   private val AppearsOnClose = Set("s3", "s3a", "s3n", "gs", "oss", "obs", "cosn")

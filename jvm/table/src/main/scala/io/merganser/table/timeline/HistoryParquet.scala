@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Storage, StoredOutput}
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.{ParquetFileWriter, ParquetInputFormat, ParquetReader, ParquetWriter}
@@ -8,7 +8,7 @@ import org.apache.parquet.hadoop.api.{ReadSupport, WriteSupport}
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.hadoop.example.GroupReadSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
+import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, Type, Types}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{BINARY, INT32}
@@ -64,7 +64,7 @@ private[timeline] object HistoryParquet {
   /** Writes a file, whether or not there is one; returns its size in bytes. */
   def write(storage: Storage, file: String, entries: Iterator[HistoryEntry]): Long = {
     val path = storage.path(file)
-    val writer = new Builder(HadoopOutputFile.fromPath(path, storage.conf)).withConf(storage.conf)
+    val writer = new Builder(new StoredOutput(path, storage.conf)).withConf(storage.conf)
       .withWriteMode(ParquetFileWriter.Mode.OVERWRITE).withCompressionCodec(CompressionCodecName.GZIP)
       .withRowGroupSize(RowGroupBytes).withMinRowCountForPageSizeCheck(1).build()
     try entries.foreach(writer.write)
@@ -72,7 +72,7 @@ private[timeline] object HistoryParquet {
     storage.fs.getFileStatus(path).getLen
   }
 
-  private final class Builder(file: HadoopOutputFile) extends ParquetWriter.Builder[HistoryEntry, Builder](file) {
+  private final class Builder(file: StoredOutput) extends ParquetWriter.Builder[HistoryEntry, Builder](file) {
     override protected def self(): Builder = this
 
     override protected def getWriteSupport(conf: Configuration): WriteSupport[HistoryEntry] = new Support

@@ -64,9 +64,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
 
     By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and the end-to-end
     tests on the newest line. Of the end-to-end tests that have variants, one type of table and a quarter or a half of
-    the others run on the newest line, the rest on the default line. --spark runs all of it on one line only, --full
-    the long versions of random tests, all points of faults, large tables and all variants on both lines. Random tests
-    draw the same cases in each run; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
+    the others run on the newest line, the rest on the default line; tests that are marked as sampled run with half of
+    theirs. --spark runs all of it on one line only, --full the long versions of random tests, all points of faults,
+    large tables and all variants on both lines. Random tests draw the same cases in each run, and samples the same
+    variants; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """

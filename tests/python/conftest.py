@@ -62,7 +62,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     With MERGANSER_VARIANTS=some an e2e test that is there for both types of tables runs on one of them, half of the
     tests on each, and one with many variants runs some of them: what differs between these is the same on every line.
     With MERGANSER_VARIANTS=others these tests run with the types and variants that `some` leaves out, so that a run on
-    one line with `some` and a run on another one with `others` have all of them.
+    one line with `some` and a run on another one with `others` have all of them. With either, half of the variants of
+    a test that is marked as `sampled` run.
     """
     later = []
     for item in items:
@@ -75,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     deselect(config, items, later)
     end_to_end = [item for item in items if item.get_closest_marker("e2e")]
     wanted = os.environ.get("MERGANSER_VARIANTS")
+    if wanted:
+        deselect(config, items, beyond_the_sample(items))
     if wanted == "some":
         deselect(config, items, left_out_by_some(end_to_end))
     elif wanted == "others":
@@ -107,13 +110,30 @@ def test_of(item: pytest.Item) -> str:
     return item.nodeid.split("[")[0]
 
 
-def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Of each test with many variants all but a quarter, a third or a half of them, spread over their list."""
+def beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Every second variant of the tests that are marked so, others with another seed."""
+    seed = int(os.environ.get("MERGANSER_SEED", "0"))
+    sampled = variants_of([item for item in items if item.get_closest_marker("sampled")])
+    return [
+        item
+        for name, found in sampled.items()
+        for i, item in enumerate(found)
+        if len(found) > 1 and (i + seed + zlib.crc32(name.encode())) % 2
+    ]
+
+
+def variants_of(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """The variants of each test."""
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         variants[test_of(item)].append(item)
+    return variants
+
+
+def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of each test with many variants all but a quarter, a third or a half of them, spread over their list."""
     beyond = []
-    for name, found in variants.items():
+    for name, found in variants_of(items).items():
         step = max(1, min(AT_MOST, len(found) // SOME_VARIANTS))
         first = zlib.crc32(name.encode()) % step
         beyond += [item for i, item in enumerate(found) if i % step != first]

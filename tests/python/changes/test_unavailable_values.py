@@ -39,7 +39,6 @@ def content(table: Table) -> list[tuple[Any, ...]]:
     return sorted(tuple(one) for one in table.df().select("id", "status", "note").collect())
 
 
-@pytest.mark.e2e
 def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one")), ("c", 11, row(2, "two"))), preset=PRESET)
     changed = [

@@ -27,6 +27,7 @@ STEPS = 6
 TABLES = [(COW, 9), (MOR, 6)] + ([(COW, 6), (MOR, 9)] if os.environ.get("MERGANSER_FULL") else [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_instants_that_hudi_archived_are_read_as_of_while_their_files_are_there_and_shown(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

@@ -31,6 +31,7 @@ if os.environ.get("MERGANSER_FULL"):
     TABLES += [(MOR, 9), (COW, 9), (COW, 8), (MOR, 6)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_hudi_and_we_archive_one_table_in_turns_and_both_find_every_commit(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

@@ -98,6 +98,7 @@ MORE = {
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in PAIRS if FULL or name not in MORE])
 def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each_key(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str

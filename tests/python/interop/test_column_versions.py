@@ -116,6 +116,7 @@ if os.environ.get("MERGANSER_FULL"):
     VARIANTS += [(MOR, 9, "parquet"), (COW, 6, "avro"), (MOR, 8, "avro")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version", "blocks"), VARIANTS)
 def test_a_table_whose_columns_hudi_changed_is_read_and_written_by_their_ids_and_by_hudi_from_then_on(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int, blocks: str
@@ -182,6 +183,7 @@ RETYPED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "blocks"), [(COW, "avro"), (MOR, "avro"), (MOR, "parquet")])
 def test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_log_blocks(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, blocks: str
@@ -200,6 +202,7 @@ def test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_
     both.all_read(["id", *RETYPED, "ts"], [1, *now, 1], [2, "one", *now[1:], 3])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_versions_that_are_begun_here_are_continued_by_hudi_with_and_without_its_setting(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, with_setting: None, kind: str

@@ -23,6 +23,7 @@ def completions(path: Path) -> list[str]:
     return sorted(name.split(".")[0].split("_")[-1] for name in done)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 9), (MOR, 9), (MOR, 8), (COW, 6)])
 def test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_finds(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

@@ -40,6 +40,7 @@ def data_files(path: Path) -> set[str]:
     return {file.name for file in path.glob("[ab]/*") if not file.name.startswith(".hoodie") and file.suffix != ".crc"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_each_engine_goes_on_after_the_clusterings_of_the_other_and_runs_its_plans(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: str

@@ -57,6 +57,7 @@ def contents_during(lock: Path, content: bytes, write: Callable[[], object]) -> 
     return seen
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("folder", ["", "locks"])
 def test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, folder: str

@@ -69,6 +69,7 @@ def plans(path: Path, state: str = ".requested") -> list[str]:
     return sorted(file.name for file in (path / ".hoodie").rglob(f"*.logcompaction{state}") if file.suffix != ".crc")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("version", "mode"), BY_HUDI_ON)
 def test_tables_whose_logs_hudi_compacts_are_read_written_and_compacted(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str, mode: str
@@ -87,6 +88,7 @@ def test_tables_whose_logs_hudi_compacts_are_read_written_and_compacted(
     assert hudi.read(path).business == expected(mode, len(BATCHES))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("version", "mode"), BY_US_ON)
 def test_hudi_reads_writes_and_compacts_tables_whose_logs_we_compact(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str, mode: str

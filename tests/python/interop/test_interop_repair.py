@@ -74,6 +74,7 @@ DOUBLED = [
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("version", "kind", "first", "second"), DOUBLED)
 def test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again(
     ours: MerganserEngine,

@@ -29,6 +29,7 @@ def rows(ts: int) -> list[list[object]]:
     return [[1, f"v{ts}", ts, "a"], [2, f"v{ts}", ts, "b"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: str

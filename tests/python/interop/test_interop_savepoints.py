@@ -14,6 +14,7 @@ SCHEMA = "id int, name string, ts bigint, part string"
 ONE = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("version", ["6", "9"])
 def test_each_engine_retains_and_deletes_the_savepoints_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str

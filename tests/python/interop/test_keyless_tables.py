@@ -71,6 +71,7 @@ def change(ours: MerganserEngine, path: Path) -> None:
     save(read.where("id = 9"), path, {OPERATION: "delete"})
 
 
+@pytest.mark.sampled
 @each_table
 def test_a_table_of_hudi_without_key_columns_is_read_inserted_into_changed_and_compacted_by_us_and_goes_on_in_hudi(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
@@ -106,6 +107,7 @@ def test_a_table_of_hudi_without_key_columns_is_read_inserted_into_changed_and_c
     assert agree(ours, hudi, path) == [[1, "hudi", 1, "x"], [8, "hudi", 5, "x"], [10, "hudi", 1, "x"]]
 
 
+@pytest.mark.sampled
 @each_table
 def test_a_table_of_ours_without_key_columns_is_read_changed_and_compacted_by_hudi_and_goes_on_in_ours(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

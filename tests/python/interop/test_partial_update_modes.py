@@ -39,6 +39,7 @@ def options(kind: str, payload: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("payload", ["PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"])
 def test_values_that_are_defaults_of_the_tables_schema_are_missing_where_hudi_takes_them_for_missing(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, payload: str

@@ -35,6 +35,7 @@ def paths(path: Path) -> set[str]:
     return {str(file.parent.relative_to(path)) for file in path.glob("20*/**/*.parquet")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 6), (MOR, 9)])
 def test_a_table_of_hudis_with_slashed_dates_is_read_with_its_dates_and_each_key_keeps_its_one_path(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

@@ -47,6 +47,7 @@ def stored_keys(path: Path) -> set[str | None]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 6), (MOR, 9)])
 def test_a_table_of_hudis_without_stored_keys_is_read_and_each_engine_finds_the_keys_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int

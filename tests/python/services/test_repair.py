@@ -35,6 +35,7 @@ def stored(spark: SparkSession, table: Table) -> list[int]:
     return sorted(row["id"] for row in spark.read.parquet(*files).select("id").collect())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])
 def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rule_in_one_commit(

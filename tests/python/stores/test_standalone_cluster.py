@@ -173,6 +173,7 @@ def one_of_each_group(files: set[Path]) -> bool:
 
 #: Tasks that write logs are the same with each index; with buckets they may also write to a file group that is new.
 #: Merge-on-read tables without buckets run with MERGANSER_FULL=1, and in the next test.
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if FULL or kind != "mor"])
 def test_a_write_whose_task_fails_whose_executor_is_killed_or_whose_attempts_run_at_once_has_each_row_once(
     running: Running, hudi: HudiEngine, tmp_path: Path, kind: str

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from frames import commit_metadata
 from pyspark.sql import SparkSession
-from sql_steps import each_kind
+from sql_steps import Sql, each_kind
 
 import merganser
 from merganser import CommitResult, MerganserError, Table, TableType
@@ -66,6 +66,61 @@ def test_a_write_that_is_repeated_with_its_transaction_changes_nothing_and_retur
     listed = commit_metadata(spark, newest)["extraMetadata"]["merganser.transactions"]
     assert '"job":{"version":2' in listed
     assert '"other":{"version":7' in listed
+
+
+#: Statements by which a write is repeated; each would change the table again.
+STATEMENTS = {
+    "MERGE by key": "MERGE INTO {t} t USING (SELECT 1 id) s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET v = concat(v, '+'), ts = ts + 1",
+    "MERGE by join": "MERGE INTO {t} t USING (SELECT 'a' v) s ON t.v LIKE concat(s.v, '%') "
+    "WHEN MATCHED THEN UPDATE SET v = concat(t.v, '+'), ts = ts + 1",
+    "UPDATE": "UPDATE {t} SET v = concat(v, '+'), ts = ts + 1",
+    "DELETE": "DELETE FROM {t} WHERE id > 1",
+    "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT id, ts, concat(v, '+') FROM {t} WHERE id = 1",
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_counts_and_changes_nothing(
+    sql: Sql, name: str
+) -> None:
+    table = sql.create("cow")
+    statement = STATEMENTS[name].format(t=table)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'ab')")
+    with sql.settings({APP: "job", VERSION: "1"}):
+        first = sql.run(statement)
+    sql.run(f"INSERT INTO {table} VALUES (3, 1, 'ac')")
+    rows, commits = sql.rows(table), sql.commits(table)
+    with sql.settings({APP: "job", VERSION: "1"}):
+        again = sql.run(statement)
+    rows_changed = slice(0, 7)  # without the file groups that were read
+    assert [row[rows_changed] for row in again] == [row[rows_changed] for row in first]
+    assert sql.rows(table) == rows
+    assert sql.commits(table) == commits
+
+
+def test_a_write_without_rows_and_one_that_created_its_table_are_recognized_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t")
+    rows = spark.createDataFrame([(1, 1, "a")], SCHEMA)
+    creates = rows.write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id")
+    creates = creates.option("hoodie.datasource.write.operation", "insert")
+    creates.option("txnAppId", "job").option("txnVersion", "1").save(path)
+    creates.option("txnAppId", "job").option("txnVersion", "1").save(path)  # mode errorifexists
+    with pytest.raises(MerganserError) as error:
+        creates.option("txnAppId", "job").option("txnVersion", "2").save(path)
+    assert merganser.condition_of(error.value) == "TABLE_EXISTS"
+    table = Table.load(spark, path)
+    assert table.df().count() == 1
+
+    no_empty_commits = {"hoodie.allow.empty.commit": "false"}
+    first = table.delete(rows.where("id > 1"), options=no_empty_commits, txn=("job", 2))
+    table.insert(spark.createDataFrame([(2, 1, "b")], SCHEMA))
+    again = table.delete(table.df().select("id", "ts", "v"), options=no_empty_commits, txn=("job", 2))
+    assert again.is_repetition
+    assert again.instant == first.instant
+    assert sorted(row.id for row in table.df().collect()) == [1, 2]
 
 
 def test_an_application_without_a_version_and_a_version_that_is_no_number_are_refused(

@@ -7,7 +7,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, StoredKeyForm}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.commit.Creation
+import io.merganser.table.commit.{AppTransactions, Creation}
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{DroppedColumns, FrameCheck, MetaColumns, SchemaEvolution}
@@ -43,6 +43,8 @@ object FrameWrite {
       case SaveMode.Ignore | SaveMode.ErrorIfExists =>
         if (!exists || Creation.isUnfinished(storage)) Some(create(session, storage, options, frame))
         else if (mode == SaveMode.Ignore) None
+        else if (isRepetition(session, storage, options))
+          Some(append(session, OpenTable.load(storage), options, frame))
         else throw MerganserException("TABLE_EXISTS", "path" -> path)
       case SaveMode.Append | SaveMode.Overwrite =>
         val found = if (exists) Some(OpenTable.load(storage)).filterNot(_.isUnfinished) else None
@@ -52,6 +54,12 @@ object FrameWrite {
         })
     }
   }
+
+  /** Whether the transaction of a write is committed in a table that exists: the write may have created it. */
+  private def isRepetition(session: SparkSession, storage: Storage, options: Map[String, String]): Boolean =
+    WriteConfig.transaction(options, sessionConf(session)).exists { transaction =>
+      AppTransactions.find(OpenTable.load(storage).timeline, transaction).isDefined
+    }
 
   /**
    * Writes a frame to an existing table, by the operation in its options.

@@ -46,20 +46,20 @@ final case class CommandWrite(
    * @param keyed  its key columns, and the stored columns that are needed
    * @param clause makes rows of [[columns]] from the rows of the lookup; takes the partition that they are inserted
    *               into, where a key may be stored in several
-   * @return also the file groups that the lookup read and pruned
+   * @return also the file groups that the lookup read and pruned; None if the statement repeats a committed one
    */
   def run(
       source: RDD[InternalRow],
       keyed: KeyedSource,
       clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
-  ): (WriteResult, LookupCounts) = {
-    var counts: LookupCounts = null
+  ): (WriteResult, Option[LookupCounts]) = {
+    var counts: Option[LookupCounts] = None
     val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath,
         IndexResolver.usesFilters(settings.index), settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
-      counts = found
+      counts = Some(found)
       SparkBridge.internalCreateDataFrame(session, Partitions.map(rows)(clause(_, partition)), columns)
     }
     (result, counts)

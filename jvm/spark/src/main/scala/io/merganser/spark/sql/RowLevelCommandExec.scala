@@ -173,7 +173,7 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
     }
     val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, check)
     val (result, counts) = write.run(rows, keyed, clause.run)
-    resultRow(result, counts.read, counts.pruned)
+    resultRow(result, counts.fold(0)(_.read), counts.fold(0)(_.pruned))
   }
 }
 

@@ -193,7 +193,7 @@ final class TableWrite(
             replacedFileIds = replacedBy(replaced, stats.keySet, table)
           )
           BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
-          if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit)
+          if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.commitsEmpty)
             Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
           else {
             val fileIds = written.map(_.stat.fileId).toSet

@@ -267,7 +267,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     "A table is written even if `hoodie.properties` or the timeline contains something unknown here. `false`: the " +
       "write is refused.")
   val AllowEmptyCommit: OptionEntry =
-    write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
+    write("hoodie.allow.empty.commit", Bool, Some("true"),
+      "A write without rows makes a commit too. One with a transaction always does.")
 
   // --- of one write: files
 

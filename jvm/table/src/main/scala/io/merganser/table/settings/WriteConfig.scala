@@ -114,6 +114,9 @@ final case class WriteConfig(
    */
   lazy val rule: StoredRule = findRule()
 
+  /** Whether a write without rows makes a commit; one of a transaction does, by which a repetition finds it. */
+  def commitsEmpty: Boolean = allowEmptyCommit || transaction.isDefined
+
   /** Milliseconds between the heartbeats that show other writers that this one is alive; None where none are needed. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
 
@@ -133,6 +136,10 @@ object WriteConfig {
   /** Whether a write requests that its table be upgraded to the newest version first. */
   def requestsUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
+  /** The transaction of a write, before its table is known. */
+  def transaction(options: Map[String, String], sessionConf: Map[String, String]): Option[AppTransaction] =
+    transaction(Settings.ofWrite(options, sessionConf))
 
   /** The operation of a data frame's write, before its table is known. */
   def operation(options: Map[String, String], sessionConf: Map[String, String]): WriteOperation =

@@ -1,7 +1,7 @@
 package io.merganser.spark
 
-import io.merganser.merge.MerganserException
-import io.merganser.table.TableSuite
+import io.merganser.merge.{MerganserException, Notation}
+import io.merganser.table.{TableSuite, UsersClasses}
 import org.apache.spark.SparkEnv
 
 /** An administrator's list of the classes that tables may name. */
@@ -38,6 +38,31 @@ final class AllowedClassesSuite extends TableSuite with LocalSession {
     }
     started("")(assert(refusal("org.acme.Payload").contains("is not among")))
     assert(refusal("org.other.Payload").contains("is not on the class path"))
+  }
+
+  test("a merger that the application no longer allows is loaded neither to write nor to read a table that names it") {
+    val merger = classOf[UsersClasses.Appending].getName
+    val named  = Map("hoodie.write.record.merge.custom.implementation.classes" -> merger)
+    val path   = folder.resolve("t").toUri.toString
+    val options = this.options(mergeOnRead = true, bucketed = false) ++ named +
+      ("hoodie.write.record.merge.mode" -> "CUSTOM") + ("hoodie.write.record.merge.strategy.id" -> UsersClasses.Id)
+    def write(notation: String): Unit =
+      frame(Notation.changes(notation)).write.format("merganser").options(options).mode("append").save(path)
+    def read: Seq[String] = spark.read.format("merganser").options(named).load(path).select("v").collect()
+      .map(_.getString(0)).toSeq
+    started(merger.takeWhile(_ != '$') + "*") {
+      write("k1@10=a")
+      write("k1@20=b")
+      assert(read == Seq("ab"))
+    }
+    started("com.example.*") {
+      for (use <- Seq[() => Any](() => write("k1@30=c"), () => read)) {
+        val refusal = intercept[MerganserException](use())
+        assert(refusal.condition == "MERGER_UNAVAILABLE")
+        assert(refusal.getMessage.contains(merger) && refusal.getMessage.contains(s"the classes that $key allows"))
+      }
+    }
+    assert(read == Seq("ab"))
   }
 
   test("classes that stand for a rule of ours are no classes to load") {

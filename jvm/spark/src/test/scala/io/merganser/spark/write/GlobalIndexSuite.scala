@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Histories, MerganserException}
 import io.merganser.spark.LocalSession
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.TableSuite
@@ -62,7 +62,7 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   for ((mergeOnRead, moves) <- Seq(false -> true, true -> true, true -> false))
     test(s"random upserts and deletes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table whose rows " +
       s"${if (moves) "move" else "stay"}: each key is where, and what, the history in order leaves") {
-      val seed    = System.nanoTime()
+      val seed    = Histories.seed
       val random  = new Random(seed)
       val options = this.options(mergeOnRead, "hoodie.simple.index.update.partition.path" -> moves.toString)
       val model   = mutable.Map.empty[String, (Int, String, String)]

@@ -1,5 +1,6 @@
 package io.merganser.spark.write.tag
 
+import io.merganser.merge.Histories
 import io.merganser.spark.LocalSession
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.WriteSlices
@@ -96,7 +97,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with " +
         s"${if (isComposite) "two key columns" else "one key column"}: what is looked up by key and path, " +
         "and by key alone, is what a map holds") {
-      val seed    = System.nanoTime()
+      val seed    = Histories.seed
       val random  = new Random(seed)
       val path    = folder.resolve("t").toString
       val options = this.options(mergeOnRead, if (isComposite) "k,j" else "k") + ("hoodie.index.type" -> "BLOOM")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from places import ROOT
+from places import ROOT, TESTS
 
 from merganser import options
 
@@ -27,9 +27,9 @@ def code(title: str, form: str) -> str:
     return found
 
 
-def lines(title: str) -> list[tuple[str, str]]:
-    """The code in the rows of the section's first table."""
-    table = section(title).split("|---|---|\n")[1].split("\n\n")[0]
+def lines(title: str, number: int = 1) -> list[tuple[str, str]]:
+    """The code in the rows of a table of the section, by default its first one."""
+    table = section(title).split("|---|---|\n")[number].split("\n\n")[0]
     cells = [re.fullmatch(r"\| `(.*)` \| (?:`(.*)`|none) \|", row) for row in table.splitlines()]
     assert all(cells), table
     return [(row.group(1), row.group(2) or "") for row in cells if row]
@@ -41,20 +41,99 @@ def test_both_forms_of_a_class_on_the_page_compile_and_have_the_lines_of_the_tab
     tmp_path: Path, title: str, name: str, form: str
 ) -> None:
     text = code(title, form)
-    jar = FORMS[form] or str(ours())
-    assert jar, "MERGANSER_HUDI_JAR is not set"
-    (tmp_path / f"{name}.java").write_text(text)
-    path = f"{jar}:{Path(pyspark.__file__).parent / 'jars'}/*"
-    java = shutil.which("javac", path=f"{os.environ.get('JAVA_HOME', '')}/bin:{os.environ['PATH']}")
-    assert java, "no javac"
+    compile_java(tmp_path, FORMS[form] or str(ours()), name, text)
+    of_table = [row[list(FORMS).index(form)] for row in lines(title)]
+    assert [line for line in of_table if line not in text] == []
+
+
+def compile_java(folder: Path, jars: str, name: str, text: str, *more: Path) -> None:
+    assert jars, "MERGANSER_HUDI_JAR is not set"
+    (folder / f"{name}.java").write_text(text)
     done = subprocess.run(
-        [java, "-nowarn", "-d", str(tmp_path), "-cp", path, str(tmp_path / f"{name}.java")],
+        [tool("javac"), "-nowarn", "-d", str(folder), "-cp", path(jars), *map(str, more), str(folder / f"{name}.java")],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    of_table = [row[list(FORMS).index(form)] for row in lines(title)]
-    assert [line for line in of_table if line not in text] == []
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ.get('JAVA_HOME', '')}/bin:{os.environ['PATH']}")
+    assert found, f"no {name}"
+    return found
+
+
+def path(jars: str) -> str:
+    return f"{jars}:{Path(pyspark.__file__).parent / 'jars'}/*"
+
+
+#: What a merger needs besides the lines of the table of 1.0: one of each line, in the order of the table.
+MERGERS_OF_1_0 = {
+    "for Hudi": """
+        {imports} import org.apache.hudi.common.config.TypedProperties;
+        import org.apache.hudi.common.model.HoodieRecordMerger;
+        public class Merger implements HoodieRecordMerger {{
+          @Override {method} {parameters}) {{
+            double price = {value};
+            return {isDelete} ? {newer} : price > 1 ? {newer} : {deleted};
+          }}
+          @Override public String getMergingStrategy() {{ return ""; }}
+          @Override public HoodieRecord.HoodieRecordType getRecordType() {{ return null; }}
+        }}""",
+    "here": """
+        {imports} import io.merganser.merge.RecordMerger; import java.util.Map;
+        public class Merger implements RecordMerger {{
+          @Override {method} {parameters}) {{
+            double price = (Double) {value};
+            double sum = price + 1;
+            if (price > 2) return %s;
+            return {isDelete} ? {newer} : price > 1 ? {newer} : {deleted};
+          }}
+          @Override public String getMergingStrategy() {{ return ""; }}
+        }}""",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_forms_of_the_lines_of_a_merger_for_hudi_1_0_compile(tmp_path: Path, form: str) -> None:
+    cells = [row[list(FORMS).index(form)] for row in lines("A merger", 2)]
+    imports = [cell for cell in cells if cell.startswith("import ")]
+    method, parameters, value, is_delete, newer, deleted = cells[-6:]
+    [made] = re.findall(r"`(context\.mergeWithEngineRecord\(.*?\)\))`", section("A merger"))
+    text = (
+        MERGERS_OF_1_0[form]
+        .replace("%s", made)
+        .format(
+            imports=" ".join(imports),
+            method=method,
+            parameters=parameters,
+            value=value,
+            isDelete=is_delete,
+            newer=newer,
+            deleted=deleted,
+        )
+    )
+    # The interface of 1.0 is not in the jar.
+    stubs = (TESTS / "interop" / "hudi_classes" / "of_1_0" / "stubs").rglob("*.java") if form == "for Hudi" else ()
+    compile_java(tmp_path, FORMS[form] or str(ours()), "Merger", text, *stubs)
+
+
+def test_the_constants_of_hudi_on_the_page_are_there_and_ours_have_their_values(tmp_path: Path) -> None:
+    rows = [(theirs, here) for theirs, here in lines("Options") if here.startswith("Options.")]
+    prints = "\n".join(f"System.out.println({theirs} + ' ' + {here});" for theirs, here in rows)
+    text = f"""
+        import io.merganser.Options; import org.apache.hudi.DataSourceWriteOptions;
+        import org.apache.hudi.config.HoodieIndexConfig; import org.apache.hudi.config.HoodieWriteConfig;
+        public class Names {{ public static void main(String[] arguments) {{ {prints} }} }}"""
+    jars = f"{tmp_path}:{ours()}:{FORMS['for Hudi']}"
+    compile_java(tmp_path, jars, "Names", text)
+    done = subprocess.run([tool("java"), "-cp", path(jars), "Names"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    printed = [line.split(" ") for line in done.stdout.splitlines()]
+    assert len(printed) == len(rows) > 5
+    [other] = [pair for pair in printed if pair[0] != pair[1]]
+    assert other == ["hoodie.datasource.write.precombine.field", options.ORDERING_FIELDS]
+    assert all(name in section("Options") for name in other)
 
 
 def ours() -> Path:

@@ -33,6 +33,14 @@ OLDER = {
     )
 }
 
+#: The interfaces of the first release whose payload classes run unchanged. No bundle of it is for a Spark of today.
+FIRST = Jar(
+    "org.apache.hudi",
+    "hudi-common",
+    "0.9.0",
+    "5f8630546eadee281071ef4aba88c75db0b71a3c0e72cf222f0c99429b830412",
+)
+
 
 def fetch(cache_dir: str | os.PathLike[str], wanted: Jar = HUDI) -> Path:
     """Path of a jar in ``cache_dir``, downloaded first if it is not there yet (the Hudi bundle has about 80 MB).

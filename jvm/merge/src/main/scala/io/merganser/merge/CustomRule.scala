@@ -91,7 +91,7 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
       try method(olderRecord, newerRecord)
       catch {
         case failure: Throwable if CustomRule.isUserFailure(failure) =>
-          throw failed(older, newer, s"it threw $failure", failure)
+          throw failed(older, newer, CustomRule.reason(failure), failure)
       }
     if (merged eq olderRecord) checked(older, older, newer)
     else if (merged eq newerRecord) checked(newer, older, newer)
@@ -129,5 +129,12 @@ private object CustomRule {
   private def isUserFailure(failure: Throwable): Boolean = failure match {
     case _: LinkageError | _: StackOverflowError => true
     case other                                   => NonFatal(other)
+  }
+
+  private def reason(failure: Throwable): String = failure match {
+    case _: IncompatibleClassChangeError =>
+      s"it threw $failure: a jar on the class path is of another release than the one it was compiled against; use " +
+        "that one, or compile it again"
+    case other => s"it threw $other"
   }
 }

@@ -227,6 +227,12 @@ class CustomRuleSuite extends MergeSuite {
     assert(error.getCause.getMessage == "no such state")
   }
 
+  test("a method that another release of a jar does not have is an error that says so") {
+    val error = failure((_, _, _) => throw new NoSuchMethodError("Utils.bytes"), versions = "k1@2=b")
+    assert(error.condition == "MERGER_FAILED" && error.getMessage.contains("Utils.bytes"))
+    assert(error.getMessage.contains("of another release than the one it was compiled against; use that one"))
+  }
+
   test("a null result is an error that says how to delete") {
     val error = failure((_, _, _) => null, versions = "k1@2=b")
     assert(

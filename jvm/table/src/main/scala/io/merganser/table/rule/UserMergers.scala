@@ -128,8 +128,10 @@ private[table] object UserMergers {
     try Right(make(found))
     catch {
       case failure: Throwable if failure.isInstanceOf[NoSuchElementException] || isMissing(failure) =>
-        Left(s"does not fit the release of Apache Hudi on the class path: $failure")
+        Left(s"does not fit the release of Apache Hudi on the class path: $failure; $OtherRelease")
     }
+
+  private val OtherRelease = "use the one that it was compiled against, or compile it again"
 
   private def isMissing(failure: Throwable): Boolean =
     failure.isInstanceOf[LinkageError] || failure.isInstanceOf[ReflectiveOperationException]
@@ -142,7 +144,8 @@ private[table] object UserMergers {
     else "without arguments"
 
   private def withoutHudi(wanted: Class[_]): String =
-    if (HudiJar.isPresent) s"was compiled against Apache Hudi, and does not fit its release on the class path"
+    if (HudiJar.isPresent)
+      s"was compiled against Apache Hudi, and does not fit its release on the class path; $OtherRelease"
     else s"was compiled against Apache Hudi, whose jar is not on the class path: add ${HudiJar.artifact} to " +
       s"spark.jars.packages, or implement ${wanted.getName} instead"
 

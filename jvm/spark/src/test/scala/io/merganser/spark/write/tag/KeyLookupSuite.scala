@@ -5,7 +5,7 @@ import io.merganser.spark.LocalSession
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.WriteSlices
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.TableSuite
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.{DataFrame, Row}
@@ -91,6 +91,21 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       val (found, counts) = lookUp(path, Seq("p0" -> "k100"), byPath = true, filters = true)
       assert(found.flatten.map(_.stored) == Seq(Some("new p0")) && counts.read == 1)
     }
+
+  test("ranges and filters of base files are read once: a file that they rule out is opened no second time") {
+    val path = faulty("t").toString
+    val options = this.options(mergeOnRead = false, "k") ++
+      Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")
+    for (file <- 0 until 6)
+      write(path, (0 until 20).map(i => Stored(s"k${i * 6 + file + 100}", 1, s"v$file", "p0", false)), "insert",
+        options)
+    def opens(keys: String*): Seq[Int] =
+      FaultyFileSystem.recorded(lookUp(path, keys.map("p0" -> _), byPath = true, filters = true))
+        .filter(_.matches("open .*\\.parquet")).groupBy(identity).values.map(_.size).toSeq.sorted
+    // The range of each file includes the first key, and the filter of one; no range includes the other one.
+    assert(opens("k107").take(5) == Seq.fill(5)(1) && opens("k107").size == 6)
+    assert(opens("k999") == Seq.fill(6)(1))
+  }
 
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
     test(

@@ -129,6 +129,14 @@ final class StoragesSuite extends TableSuite {
   private val byLease = several.copy(storageLease = Some(StorageLock.Lease(validMs = 10000, renewMs = 100)))
   private val File    = ".hoodie/.locks/table_lock.json"
 
+  test("a folder that is removed while it is listed is empty, and one that may not be read is an error") {
+    val conf    = HadoopDefaults.copy("fs.removing.impl" -> classOf[OthersRemove].getName)
+    val storage = Storage(s"removing:${folder.resolve("t")}", conf)
+    Seq("removed", "closed").foreach(storage.makeFolder)
+    assert(storage.list("removed").isEmpty && !storage.exists("removed"))
+    assertThrows[java.nio.file.AccessDeniedException](storage.list("closed"))
+  }
+
   private def lockFile(content: String): Unit = {
     Files.createDirectories(folder.resolve("t/.hoodie/.locks"))
     Files.write(folder.resolve(s"t/$File"), content.getBytes("UTF-8"))
@@ -182,6 +190,19 @@ final class StoragesSuite extends TableSuite {
     Files.write(folder.resolve("t/.hoodie/lock"),
       """{"owner":"merganser","process":"p","token":"t","host":"elsewhere","leaseMs":50,"renewedMs":1}""".getBytes)
     assert(TableLock.hold(s3, byLease.copy(timeoutMs = 20000))(_ => "in") == "in")
+  }
+}
+
+/** A local disk on which the folder `removed` is removed by others while it is listed. */
+final class OthersRemove extends RawLocalFileSystem {
+
+  override def getUri: URI = URI.create("removing:///")
+
+  override def listStatus(folder: Path): Array[FileStatus] = {
+    if (folder.getName == "removed") delete(folder, true)
+    if (folder.getName == "removed" || folder.getName == "closed")
+      throw new java.nio.file.AccessDeniedException(folder.toString, null, "Permission denied")
+    super.listStatus(folder)
   }
 }
 

@@ -2,7 +2,7 @@ package io.merganser.table.storage
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
+import java.nio.file.{AccessDeniedException, FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
 
 import io.merganser.merge.MerganserException
@@ -81,7 +81,11 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
   /** The direct children of a folder; none if there is no such folder. One listing. */
   def list(relative: String): Seq[FileStatus] =
     try fs.listStatus(path(relative)).toSeq
-    catch { case _: FileNotFoundException => Nil }
+    catch {
+      case _: FileNotFoundException => Nil
+      // Hadoop's local file system reports a folder that is removed meanwhile as one that may not be read.
+      case _: AccessDeniedException if !exists(relative) => Nil
+    }
 
   /** On the local file system without the process that Hadoop starts to set the permissions of each folder. */
   def makeFolder(relative: String): Unit =

@@ -26,9 +26,9 @@ final case class RuleOfLayout(
   val shown = new ShownVersions(layout, fixedOrdinals)
 
   /** Merges versions, oldest first; the result has a row of its own. */
-  def merge(versions: Version*): Version = versions.reduceLeft((older, newer) => fold.merge(older, newer).copy())
+  def merged(versions: Version*): Version = versions.reduceLeft((older, newer) => fold.merge(older, newer).copy())
 
-  def resultOf(samples: Seq[VersionSample]): Version = merge(samples.map(_.version(layout)): _*)
+  def resultOf(samples: Seq[VersionSample]): Version = merged(samples.map(_.version(layout)): _*)
 }
 
 /** Two results that a law requires to be equal, and how each was made. */
@@ -77,7 +77,7 @@ object RuleLaw {
       def texts    = versions.map(rule.shown.text(_)).mkString(", ")
       val before   = texts
       try {
-        rule.merge(versions: _*)
+        rule.merged(versions: _*)
         different("a, b before" -> before, "a, b after" -> texts)
       } catch {
         case e: MerganserException =>
@@ -95,8 +95,8 @@ object RuleLaw {
       // Merges do not combine ordered deletes of such a rule.
       val isBuffered = rule.claims.buffersDeletes && samples.exists(_.kind == SampleKind.OrderedDelete)
       val versions   = samples.map(_.version(rule.layout))
-      def left       = rule.merge(versions: _*)
-      def right      = rule.merge(versions.head, rule.merge(versions.tail: _*))
+      def left       = rule.merged(versions: _*)
+      def right      = rule.merged(versions.head, rule.merged(versions.tail: _*))
       if (isBuffered) None
       else different("(a b) c" -> rule.shown.text(left), "a (b c)" -> rule.shown.text(right))
     }
@@ -160,7 +160,7 @@ object RuleLaw {
         def whole = "a b" -> rule.shown.text(rule.resultOf(samples))
         def parted(i: Int) = {
           val parts   = Seq(both + i, both ++ single.filter(_ != i)).map(samples.last.partial(layout, _))
-          val results = rule.merge(samples.head.version(layout) +: parts: _*)
+          val results = rule.merged(samples.head.version(layout) +: parts: _*)
           s"a, column ${layout.schema(i).name} of b, the others of b" -> rule.shown.text(results)
         }
         if (single.size < 2) None

@@ -2,7 +2,14 @@ package io.merganser.table.storage
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{AccessDeniedException, FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
+import java.nio.file.{
+  AccessDeniedException,
+  FileSystemException,
+  Files,
+  NoSuchFileException,
+  StandardCopyOption,
+  StandardOpenOption
+}
 import java.util.UUID
 
 import io.merganser.merge.MerganserException

@@ -223,6 +223,29 @@ def by_groups(older: Row, newer: Row, late: bool) -> Row:
     }
 
 
+def by_expressions(older: Row, newer: Row, late: bool) -> Row:
+    """`n` is a sum that a flag resets; `high` is of the version with the larger `low`; `origin` has all of them."""
+
+    def larger(a: Any, b: Any) -> Any:
+        return b if a is None else a if b is None else max(a, b)
+
+    is_larger = None not in (older["low"], newer["low"]) and newer["low"] > older["low"]
+    return {
+        **(older if late else newer),
+        "n": newer["n"] if newer["seen"] else (older["n"] or 0) + (newer["n"] or 0),
+        "low": larger(older["low"], newer["low"]),
+        "high": newer["high"] if is_larger else older["high"],
+        "origin": "".join(row["origin"] for row in (older, newer) if row["origin"] is not None),
+    }
+
+
+EXPRESSIONS = {
+    "n": "if(new.seen, new.n, coalesce(old.n, 0) + coalesce(new.n, 0))",
+    "low": "greatest(old.low, new.low)",
+    "high": "CASE WHEN new.low > old.low THEN new.high ELSE old.high END",
+    "origin": "concat_ws('', old.origin, new.origin)",
+}
+
 GROUPS = {
     "column.n": "sum",
     "group.lows.columns": "low,n",
@@ -258,6 +281,20 @@ RULES: list[Rule] = [
         some_values,
         by_ts,
         by_column=by_functions,
+    ),
+    Rule(
+        "expressions of columns",
+        {
+            ORDERING: "ts",
+            **{
+                f"merganser.rule.column.{name}": "expr('" + sql.replace("'", "''") + "')"
+                for name, sql in EXPRESSIONS.items()
+            },
+        },
+        "ts bigint, n bigint, low int, high string, origin string, seen boolean",
+        some_values,
+        by_ts,
+        by_column=by_expressions,
     ),
     Rule(
         "groups of columns",

@@ -95,7 +95,11 @@ object BuiltInRules {
         (older, newer, _) => older.orElse(newer)),
       declared(ColumnFunction.First, ColumnFunction.Joined(","), byEventTime = true)((older, _, _) => older, joined),
       declared(ColumnFunction.LastNonNull, ColumnFunction.Max, byEventTime = false)(
-        (older, newer, _) => newer.orElse(older), greatest)
+        (older, newer, _) => newer.orElse(older), greatest),
+      declared(ColumnFunction.Computed("concat_ws('+', old.v, new.v)"),
+        ColumnFunction.Computed("if(new.w < old.w, new.w, old.w)"), byEventTime = true)(
+        (older, newer, _) => Some((older ++ newer).mkString("+")),
+        (older, newer, _) => if (older.exists(o => newer.exists(_ < o))) newer else older)
     )
   }
 

@@ -1,13 +1,13 @@
 package io.merganser.merge.columns
 
-import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.types._
 
 import scala.annotation.nowarn
 
 /**
- * How one column of two versions becomes one value. Null adds nothing, except to `last` and `first`.
+ * How one column of two versions becomes one value.
  *
  * @param name as rules name it
  */
@@ -19,15 +19,6 @@ sealed abstract class ColumnFunction(val name: String) extends Serializable {
   /** The types of columns that it is for, in words; None if the type is one of them. */
   @nowarn("cat=unused-params")
   def refusal(dataType: DataType): Option[String] = None
-
-  /**
-   * The merged value.
-   *
-   * @param older  the value of the version committed first
-   * @param newer  the value of the other
-   * @param isLate whether the newer version is late-arriving
-   */
-  def merged(older: Expression, newer: Expression, isLate: Boolean): Expression
 
   /**
    * Whether grouping does not matter, to the last bit.
@@ -48,10 +39,23 @@ sealed abstract class ColumnFunction(val name: String) extends Serializable {
   override def toString: String = text
 }
 
+/** A function of the two values of the column. Null adds nothing, except to `last` and `first`. */
+sealed abstract class ValueFunction(name: String) extends ColumnFunction(name) {
+
+  /**
+   * The merged value.
+   *
+   * @param older  the value of the version committed first
+   * @param newer  the value of the other
+   * @param isLate whether the newer version is late-arriving
+   */
+  def merged(older: Expression, newer: Expression, isLate: Boolean): Expression
+}
+
 object ColumnFunction {
 
   /** The value of the version with the larger ordering value; on a tie, of the newer one. */
-  case object Last extends ColumnFunction("last") {
+  case object Last extends ValueFunction("last") {
     override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
       if (isLate) older else newer
 
@@ -63,7 +67,7 @@ object ColumnFunction {
   }
 
   /** The same, but the other version's value where that is null. */
-  case object LastNonNull extends ColumnFunction("last_non_null") {
+  case object LastNonNull extends ValueFunction("last_non_null") {
     override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
       Coalesce(if (isLate) Seq(older, newer) else Seq(newer, older))
 
@@ -71,7 +75,7 @@ object ColumnFunction {
   }
 
   /** The value of the version that was committed first. */
-  case object First extends ColumnFunction("first") {
+  case object First extends ValueFunction("first") {
     override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = older
 
     override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
@@ -80,7 +84,7 @@ object ColumnFunction {
   }
 
   /** The first value that is not null, in order of commits. */
-  case object FirstNonNull extends ColumnFunction("first_non_null") {
+  case object FirstNonNull extends ValueFunction("first_non_null") {
     override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
       Coalesce(Seq(older, newer))
 
@@ -88,7 +92,7 @@ object ColumnFunction {
   }
 
   /** Functions of numbers that are not idempotent. Integers and decimals that do not fit their column are errors. */
-  sealed abstract class Arithmetic(name: String, ofIntegers: String, ofDecimals: String) extends ColumnFunction(name) {
+  sealed abstract class Arithmetic(name: String, ofIntegers: String, ofDecimals: String) extends ValueFunction(name) {
 
     protected def ofFractions(older: Expression, newer: Expression): Expression
 
@@ -126,7 +130,7 @@ object ColumnFunction {
       !isFraction(dataType) && !dataType.isInstanceOf[DecimalType]
   }
 
-  sealed abstract class Extreme(name: String) extends ColumnFunction(name) {
+  sealed abstract class Extreme(name: String) extends ValueFunction(name) {
     override def refusal(dataType: DataType): Option[String] = dataType match {
       case _: StructType | _: ArrayType | _: MapType => ordered
       case other                                     => if (RowOrdering.isOrderable(other)) None else ordered
@@ -146,7 +150,7 @@ object ColumnFunction {
       Greatest(Seq(older, newer))
   }
 
-  sealed abstract class Logical(name: String) extends ColumnFunction(name) {
+  sealed abstract class Logical(name: String) extends ValueFunction(name) {
     protected def both(older: Expression, newer: Expression): Expression
 
     override def refusal(dataType: DataType): Option[String] = if (dataType == BooleanType) None else Some("boolean")
@@ -168,7 +172,7 @@ object ColumnFunction {
   }
 
   /** The elements of both arrays, those of the older version first. */
-  case object Collect extends ColumnFunction("collect") {
+  case object Collect extends ValueFunction("collect") {
     override def refusal(dataType: DataType): Option[String] =
       if (dataType.isInstanceOf[ArrayType]) None else Some("array")
 
@@ -181,7 +185,7 @@ object ColumnFunction {
   }
 
   /** The elements of both arrays, each once, those of the older version first. */
-  case object Union extends ColumnFunction("union") {
+  case object Union extends ValueFunction("union") {
     override def refusal(dataType: DataType): Option[String] = dataType match {
       case ArrayType(element, _) if RowOrdering.isOrderable(element) => None
       case _                                                         => Some("array whose elements can be compared")
@@ -194,7 +198,7 @@ object ColumnFunction {
   }
 
   /** One string after the other, the older version's first. @param separator between the two */
-  final case class Joined(separator: String) extends ColumnFunction("concat") {
+  final case class Joined(separator: String) extends ValueFunction("concat") {
     override def text: String = if (separator.isEmpty) name else s"concat('${separator.replace("'", "''")}')"
 
     override def refusal(dataType: DataType): Option[String] = if (dataType == StringType) None else Some("string")
@@ -209,19 +213,50 @@ object ColumnFunction {
     override def isIdempotent: Boolean = false
   }
 
+  /**
+   * The value of an SQL expression over any columns of the two versions, whatever their ordering values. Nothing is
+   * known of its laws: versions are folded one by one from the stored row.
+   *
+   * @param sql with `old.x` for a column of the version committed first, and `new.x` for one of the other
+   */
+  final case class Computed(sql: String) extends ColumnFunction("expr") {
+    private val expression = new RuleExpression(sql)
+
+    override def text: String = s"expr('${sql.replace("'", "''")}')"
+
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = false
+
+    override def isIdempotent: Boolean = false
+
+    /** The columns that it reads, or why it is not possible. */
+    def columns(schema: StructType): Either[ExpressionProblem, ExpressionColumns] = expression.columns(schema)
+
+    /** Why it cannot be the function of this column. */
+    def problem(schema: StructType, column: String): Option[ExpressionProblem] =
+      expression.over(schema, column).left.toOption
+
+    /** The merged value of the column, over the columns of the older version, then those of the newer one. */
+    private[columns] def over(schema: StructType, column: String): Either[ExpressionProblem, Expression] =
+      expression.over(schema, column)
+  }
+
   private val plain: Seq[ColumnFunction] =
     Seq(Last, LastNonNull, First, FirstNonNull, Sum, Product, Min, Max, BoolAnd, BoolOr, Collect, Union, Joined(""))
 
   /** The functions as a rule names them. */
-  val names: Seq[String] = plain.map(_.name) :+ "concat('separator')"
+  val names: Seq[String] = plain.map(_.name) ++ Seq("concat('separator')", "expr('expression')")
 
   /** Those of any type, so that they can be the default of columns that are added later. */
   val ofAnyType: Seq[ColumnFunction] = Seq(Last, LastNonNull, First, FirstNonNull)
 
   private val WithSeparator = """(?is)concat\s*\(\s*'((?:[^']|'')*)'\s*\)""".r
 
+  private val WithExpression = """(?is)expr\s*\(\s*'((?:[^']|'')*)'\s*\)""".r
+
+  /** An expression is not checked: that needs the table's columns. */
   def parse(text: String): Option[ColumnFunction] = text.trim match {
     case WithSeparator(separator) => Some(Joined(separator.replace("''", "'")))
+    case WithExpression(sql)      => Some(Computed(sql.replace("''", "'").trim))
     case name                     => plain.find(_.name.equalsIgnoreCase(name))
   }
 

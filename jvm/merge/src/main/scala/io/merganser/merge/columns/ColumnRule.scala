@@ -2,10 +2,10 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
-import io.merganser.merge.columns.ColumnRule.{Clock, Merge}
+import io.merganser.merge.columns.ColumnRule.{Clock, Merge, Values}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.Literal.FalseLiteral
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.collection.mutable
@@ -24,6 +24,9 @@ import scala.util.control.NonFatal
  *
  * Laws: those that all its functions have, for rows. A delete with an ordering value is buffered uncombined, because
  * whether it is late-arriving depends on the stored row, and what follows it on that.
+ *
+ * An expression reads other columns, too. A partial version that provides its column must provide all that it reads of
+ * the newer version; without its column, the older value stays.
  *
  * The work on a row is one generated projection over both of them, made when it is first needed.
  *
@@ -56,6 +59,12 @@ final class ColumnRule(
 
   /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
   private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
+
+  /** The values of the expressions, over the layout's columns of the older version, then of the newer one. */
+  @transient private[this] lazy val computed: Map[Int, Expression] =
+    functions.indices.map(i => i -> functions(i)).collect { case (i, function: ColumnFunction.Computed) =>
+      i -> function.over(schema, schema(i).name).fold(problem => throw problem.of(schema(i).name, function), identity)
+    }.toMap
 
   @transient private[this] lazy val joined = new JoinedRow
   @transient private[this] lazy val merges = mutable.ArrayBuffer.empty[Merge]
@@ -95,11 +104,29 @@ final class ColumnRule(
     val width = older.row.numFields
     var i     = 0
     while (i < merges.length && !merges(i).isFor(late, width, older.provided, newer.provided)) i += 1
-    if (i == merges.length)
-      merges += new Merge(schema, functions, isMetadata, late, isLate = late == (1 << clocks.length) - 1,
-        clockOf.map(clock => (late & (1 << clock)) != 0), width, older.provided, newer.provided)
+    if (i == merges.length) {
+      requireRead(older, newer)
+      def made = new Merge(schema, new Values(functions, computed), isMetadata, late,
+        isLate = late == (1 << clocks.length) - 1, clockOf.map(clock => (late & (1 << clock)) != 0), width,
+        older.provided, newer.provided)
+      merges += (if (computed.isEmpty) made else ExpressionSettings.during(made))
+    }
     merges(i)
   }
+
+  /** A partial version has all that the expressions of its columns read. Writes check it; other engines may not. */
+  private def requireRead(older: Version, newer: Version): Unit =
+    for ((i, value) <- computed if newer.provided == null || newer.provided(i)) {
+      val read = value.collect { case reference: BoundReference => reference.ordinal }.toSet
+      def lacks(version: Version, from: Int) =
+        if (version.provided == null) None
+        else schema.indices.find(column => read(from + column) && !version.provided(column)).map(schema(_).name)
+      // Partial versions are buffered uncombined: the older version has a row.
+      lacks(older, 0).foreach(column => throw new IllegalStateException(s"'$column' is missing in the older version"))
+      lacks(newer, schema.length).foreach { column =>
+        throw failure(i, older, newer, s"the newer version does not provide '$column', which it reads", null)
+      }
+    }
 
   private def merged(merge: Merge, older: Version, newer: Version): Version =
     try {
@@ -125,15 +152,17 @@ final class ColumnRule(
     val column = merge.values.indices.find(i =>
       try { merge.values(i).eval(row); false }
       catch { case NonFatal(_) => true })
-    column.fold(failure) { i =>
-      def value(version: Version) =
-        String.valueOf(RowLayout.valueAt(version.row, i, schema(i).dataType)).take(ColumnRule.TextLength)
-      new MergerFailure(
-        Seq("merger" -> s"function '${functions(i)}' of column '${schema(i).name}'",
-          "key" -> layout.key(newer.row).toString.take(200), "older" -> value(older), "newer" -> value(newer),
-          "reason" -> s"it threw $failure"),
-        failure)
-    }
+    column.fold(failure)(this.failure(_, older, newer, s"it threw $failure", failure))
+  }
+
+  private def failure(i: Int, older: Version, newer: Version, reason: String, cause: Throwable): MergerFailure = {
+    def value(version: Version) =
+      String.valueOf(RowLayout.valueAt(version.row, i, schema(i).dataType)).take(ColumnRule.TextLength)
+    new MergerFailure(
+      Seq("merger" -> s"function '${functions(i)}' of column '${schema(i).name}'",
+        "key" -> layout.key(newer.row).toString.take(200), "older" -> value(older), "newer" -> value(newer),
+        "reason" -> reason),
+      cause)
   }
 }
 
@@ -173,6 +202,20 @@ private object ColumnRule {
     }
   }
 
+  /** The functions of a layout's columns, and the resolved expressions among them. */
+  private final class Values(val functions: Array[ColumnFunction], computed: Map[Int, Expression]) {
+
+    /** The merged value of a column, of references to the columns of each version. */
+    def apply(i: Int, isLate: Boolean, older: Int => Expression, newer: Int => Expression): Expression =
+      functions(i) match {
+        case function: ValueFunction => function.merged(older(i), newer(i), isLate)
+        case _: ColumnFunction.Computed =>
+          computed(i).transform { case BoundReference(at, _, _) =>
+            if (at < functions.length) older(at) else newer(at - functions.length)
+          }
+      }
+  }
+
   /**
    * The merge of two versions that provide the same columns as all others that it is used for, by the same
    * clocks late-arriving. Not thread safe.
@@ -186,7 +229,7 @@ private object ColumnRule {
    */
   private final class Merge(
       schema: StructType,
-      functions: Array[ColumnFunction],
+      merged: Values,
       isMetadata: Array[Boolean],
       lateClocks: Int,
       val isLate: Boolean,
@@ -205,7 +248,7 @@ private object ColumnRule {
     val values: Seq[Expression] = schema.indices.map { i =>
       if (newerHas != null && !newerHas(i)) older(i)
       else if (isMetadata(i) || (olderHas != null && !olderHas(i))) newer(i)
-      else functions(i).merged(older(i), newer(i), lateColumns(i))
+      else merged(i, lateColumns(i), older, newer)
     }
 
     private[this] val project          = UnsafeProjection.create(values)
@@ -241,7 +284,9 @@ private object ColumnRule {
      * equality.
      */
     private def change(i: Int, dataType: DataType): Expression =
-      if (!functions(i).isIdempotent || !RowOrdering.isOrderable(dataType)) IsNotNull(newer(i))
+      if (merged.functions(i).isInstanceOf[ColumnFunction.Computed])
+        if (RowOrdering.isOrderable(dataType)) Not(EqualNullSafe(values(i), older(i))) else TrueLiteral
+      else if (!merged.functions(i).isIdempotent || !RowOrdering.isOrderable(dataType)) IsNotNull(newer(i))
       else Not(EqualNullSafe(values(i), older(i)))
   }
 }

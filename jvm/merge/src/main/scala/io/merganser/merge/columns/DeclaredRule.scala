@@ -1,6 +1,7 @@
 package io.merganser.merge.columns
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.types.StructType
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
@@ -62,6 +63,33 @@ final case class DeclaredRule private (
 
   /** The groups that have one of these columns: to merge them, all their ordering fields are needed. */
   def groupsOf(columns: Seq[String]): Seq[ColumnGroup] = groups.filter(_.members.exists(columns.contains))
+
+  /**
+   * Other columns that are needed to merge these: the ordering fields of their groups, what their expressions read, and
+   * what these columns need.
+   *
+   * @param table the table's columns
+   */
+  def neededFor(columns: Seq[String], table: StructType): Seq[String] = {
+    val needed = (groupsOf(columns).flatMap(_.ordering) ++ columns.flatMap(reads(_, table).toSeq.flatMap(_.all)))
+      .distinct.filterNot(columns.contains)
+    if (needed.isEmpty) Nil else needed ++ neededFor(columns ++ needed, table)
+  }
+
+  /** The columns that expressions make or read; of structs among them, no field may be left out. */
+  def ofExpressions(table: StructType): Seq[String] =
+    table.fieldNames.toSeq.flatMap(column => reads(column, table).toSeq.flatMap(column +: _.all)).distinct
+
+  /**
+   * What a column's expression reads; None without one.
+   *
+   * @throws io.merganser.merge.MerganserException RULE_EXPRESSION_INVALID
+   */
+  def reads(column: String, table: StructType): Option[ExpressionColumns] = of(column) match {
+    case expression: ColumnFunction.Computed =>
+      Some(expression.columns(table).fold(problem => throw problem.of(column, expression), identity))
+    case _ => None
+  }
 
   /** The function of a column whose name may be spelled in another case. */
   def ignoringCase(column: String): ColumnFunction =

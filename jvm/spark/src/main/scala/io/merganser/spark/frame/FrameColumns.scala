@@ -66,7 +66,22 @@ private[frame] object FrameColumns {
         "logs" -> (if (config.version < 8) s"table version ${config.version}"
                    else "a table with versions of its columns"),
         "key" -> Options.MissingColumnsOption.key)
+    if (!isDelete) provided(frame, data, settings).foreach(mask => requireRead(mask.columns, data, config, settings))
   }
+
+  /** Rows that have a column which is merged by an expression have the columns that it reads of them. */
+  private def requireRead(has: Set[String], data: StructType, config: TableConfig, settings: WriteConfig): Unit =
+    settings.rule match {
+      case declared: StoredRule.Declared =>
+        for (column <- data.fieldNames.filter(has); reads <- declared.rule.reads(column, data)) {
+          val lacks = reads.newer.filterNot(has)
+          if (lacks.nonEmpty)
+            throw MerganserException("RULE_COLUMNS_MISSING", "operation" -> settings.operation,
+              "table" -> config.name, "column" -> column, "function" -> declared.of(column),
+              "columns" -> lacks.mkString(", "))
+        }
+      case _ =>
+    }
 
   /** Whether the frame must have the ordering fields: without them, new keys get null ordering values. */
   private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {

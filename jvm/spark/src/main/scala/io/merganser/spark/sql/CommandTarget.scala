@@ -118,6 +118,11 @@ private[sql] final case class CommandTarget(
         if (!function.isIdempotent && value.references.exists(own.contains))
           refuse(column, "the assigned value has stored values in it, which would count twice",
             "Assign what is to be merged with the stored value")
+        val lacks = declared.rule.reads(column, schema).toSeq.flatMap(_.newer).filterNot(read =>
+          values.contains(read) || isIdentity(read))
+        if (lacks.nonEmpty)
+          refuse(column, s"it reads ${lacks.mkString(", ")} of the newer version, which the clause does not assign",
+            s"Assign ${lacks.mkString(", ")} too")
       }
       if (!takesPartialRows && rule.addsValues)
         values.keys.toSeq.sorted.headOption.foreach(refuse(_,

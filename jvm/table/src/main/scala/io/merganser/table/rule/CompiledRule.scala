@@ -75,7 +75,8 @@ object CompiledRule {
     // A late-arriving version that fills any column changes the commit metadata, so these columns need all others.
     val needsAll = stored.fillsColumns && requested.fieldNames.exists(commitMetadataColumns.contains)
     val readByRule =
-      if (needsAll) table.fieldNames.toSeq else stored.columns(table) ++ stored.columnsFor(requested.fieldNames.toSeq)
+      if (needsAll) table.fieldNames.toSeq
+      else stored.columns(table) ++ stored.columnsFor(requested.fieldNames.toSeq, table)
     val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, PayloadClasses.markers(config)) ++

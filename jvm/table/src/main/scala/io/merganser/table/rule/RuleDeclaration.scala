@@ -5,7 +5,7 @@ import io.merganser.merge.columns.{ColumnFunction, ColumnGroup, DeclaredRule}
 import io.merganser.table.options.Names.lower
 import io.merganser.table.options.{OptionEntry, OptionKind, Options, Settings}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.FrameCheck
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import org.apache.spark.sql.types.{ArrayType, MapType, StructType}
 
 /** Column rules in the options of a new table, or repeated in those of a later write. */
@@ -167,6 +167,13 @@ object RuleDeclaration {
       throw invalid(table.name,
         s"column '$column' is ${field.dataType.catalogString}, and function '$function' is for $allowed",
         "Choose another function, or change the column's type"))
+    function match {
+      case expression: ColumnFunction.Computed =>
+        expression.problem(MetaColumns.ofUser(schema), column).foreach(problem =>
+          throw invalid(table.name, s"column '$column' cannot be merged by '$function': ${problem.reason}",
+            problem.remedy))
+      case _ =>
+    }
   }
 
   /** Nothing else may set how rows are merged. */

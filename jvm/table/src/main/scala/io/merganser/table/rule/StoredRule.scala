@@ -28,9 +28,10 @@ sealed trait StoredRule extends Serializable {
    * Columns the rule reads to merge others, besides those of [[columns]].
    *
    * @param merged names of the columns to merge
+   * @param table  the table's columns
    */
   @nowarn("cat=unused-params")
-  def columnsFor(merged: Seq[String]): Seq[String] = Nil
+  def columnsFor(merged: Seq[String], table: StructType): Seq[String] = Nil
 
   /** True if a winner may take columns from the loser: its commit metadata columns then depend on all other columns. */
   def fillsColumns: Boolean = false
@@ -101,7 +102,7 @@ object StoredRule {
 
     def of(column: String): ColumnFunction = if (fixed(column)) ColumnFunction.Last else rule.of(column)
 
-    override def columnsFor(merged: Seq[String]): Seq[String] = rule.groupsOf(merged).flatMap(_.ordering)
+    override def columnsFor(merged: Seq[String], table: StructType): Seq[String] = rule.neededFor(merged, table)
 
     override def fillsColumns: Boolean = true
 

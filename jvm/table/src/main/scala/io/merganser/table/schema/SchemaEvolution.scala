@@ -1,6 +1,7 @@
 package io.merganser.table.schema
 
 import io.merganser.merge.MerganserException
+import io.merganser.merge.columns.ColumnFunction
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
@@ -101,6 +102,11 @@ object SchemaEvolution {
               s"column '$column' would become ${field.dataType.catalogString}, and '$function', by which it is " +
                 s"merged, is for $allowed")
           }
+      }
+    for (rule <- config.rule; (column, expression: ColumnFunction.Computed) <- rule.columns)
+      expression.problem(MetaColumns.ofUser(after), column).foreach { problem =>
+        throw conflict(config.name,
+          s"column '$column' could no longer be merged by '$expression': ${problem.reason}. ${problem.remedy}")
       }
   }
 

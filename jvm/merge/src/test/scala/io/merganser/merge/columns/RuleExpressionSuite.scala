@@ -1,0 +1,201 @@
+package io.merganser.merge.columns
+
+import io.merganser.merge._
+import io.merganser.merge.columns.ColumnFunction.{Computed, Last}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Expressions over two versions: values, what they may have, and versions that lack columns. */
+class RuleExpressionSuite extends AnyFunSuite {
+  import RuleExpressionSuite._
+
+  /** The column after two versions; the second is late-arriving where its `ts` is smaller. */
+  private def merged(column: String, sql: String, older: Map[String, Any], newer: Map[String, Any]): Any = {
+    val fold = foldOf(column -> sql)
+    value(fold.merge(row(older), row(newer)), column)
+  }
+
+  for (
+    (column, sql, older, newer, expected) <- Seq[(String, String, Map[String, Any], Map[String, Any], Any)](
+      ("x", "old.x + new.x", Map("x" -> 1L), Map("x" -> 2L), 3L),
+      ("x", "OLD.X + New.x", Map("x" -> 1L), Map("x" -> 2L), 3L),
+      ("x", "old.x + new.x", Map("x" -> 1L), Map("x" -> null), null),
+      ("x", "old.x + new.x", Map("x" -> 1L, "ts" -> 5), Map("x" -> 2L, "ts" -> 4), 3L),
+      ("x", "greatest(old.x, new.y)", Map("x" -> 1L), Map("y" -> 7L), 7L),
+      ("x", "CASE WHEN new.y > old.y THEN new.x ELSE old.x END", Map("x" -> 1L, "y" -> 3L), Map("x" -> 2L, "y" -> 2L),
+        1L), ("x", "if(new.s = 'reset', new.x, old.x)", Map("x" -> 1L), Map("x" -> 2L, "s" -> "reset"), 2L),
+      ("x", "nullif(new.x, 0)", Map(), Map("x" -> 0L), null),
+      ("x", "nvl(new.x, old.x)", Map("x" -> 1L), Map("x" -> null), 1L),
+      ("x", "CASE WHEN new.x BETWEEN 0 AND 9 THEN new.x END", Map(), Map("x" -> 9L), 9L),
+      ("x", "size(new.xs)", Map(), Map("xs" -> Seq(1L, 2L)), 2L), ("x", "new.xs[0]", Map(), Map("xs" -> Seq(4L)), 4L),
+      ("x", "new.m.a", Map(), Map("m" -> 6), 6L), ("x", "new.d", Map(), Map("d" -> Decimal("2.50")), 2L),
+      ("d", "old.d * new.d", Map("d" -> Decimal("1.50")), Map("d" -> Decimal("1.25")), Decimal("1.88")),
+      ("s", "concat_ws('/', old.s, new.s)", Map("s" -> "a"), Map("s" -> "b"), "a/b"),
+      ("s", "old.s || '\\'' || new.s", Map("s" -> "a"), Map("s" -> "b"), "a'b"),
+      ("s", "old.s || 'c''d' || new.s", Map("s" -> "a"), Map("s" -> "b"), "acdb"),
+      ("s", "cast(new.x AS string)", Map(), Map("x" -> 5L), "5"),
+      ("xs", "array_union(old.xs, new.xs)", Map("xs" -> Seq(1L)), Map("xs" -> Seq(2L, 1L)), Seq(1L, 2L))
+    )
+  )
+    test(s"$column = $sql of $older, then $newer, is $expected") {
+      assert(merged(column, sql, older, newer) == expected)
+    }
+
+  test("a number that does not fit is an error, with the column, its expression and both values") {
+    for ((sql, newer) <- Seq("old.x + new.x" -> Long.MaxValue, "old.x / 0" -> 1L, "cast(new.s AS bigint)" -> 1L)) {
+      val error = intercept[MerganserException](merged("x", sql, Map("x" -> 1L), Map("x" -> newer, "s" -> "a")))
+      assert(
+        error.condition == "MERGER_FAILED" && error.parameters("merger") == s"function 'expr('$sql')' of column 'x'")
+      assert(error.parameters("older") == "1" && error.parameters("newer") == newer.toString, sql)
+    }
+  }
+
+  test("the session's settings change nothing") {
+    val session = new SQLConf
+    session.setConfString("spark.sql.ansi.enabled", "false")
+    session.setConfString("spark.sql.session.timeZone", "Asia/Tokyo")
+    session.setConfString("spark.sql.caseSensitive", "true")
+    session.setConfString("spark.sql.decimalOperations.allowPrecisionLoss", "false")
+    SQLConf.withExistingConf(session) {
+      assert(merged("x", "OLD.x + new.X", Map("x" -> 1L), Map("x" -> 2L)) == 3L)
+      assert(merged("s", "cast(new.t AS string)", Map(), Map("t" -> 0L)) == "1970-01-01 00:00:00")
+      intercept[MerganserException](merged("x", "old.x + new.x", Map("x" -> 1L), Map("x" -> Long.MaxValue)))
+    }
+  }
+
+  for (
+    (sql, mentions) <- Seq(
+      "old.x +" -> Seq("yntax"),
+      "x + new.x" -> Seq("'x'", "neither version", "old.column or new.column"),
+      "older.x + new.x" -> Seq("'older.x'"),
+      "new" -> Seq("'new'"),
+      "old.z" -> Seq("no column 'z'", "old.z", "xs"),
+      "sum(new.x)" -> Seq("'sum'", "greatest"),
+      "my_function(new.x)" -> Seq("'my_function'"),
+      "db.greatest(new.x, old.x)" -> Seq("'db.greatest'"),
+      "rand()" -> Seq("'rand'"),
+      "current_date" -> Seq("current_date"),
+      "current_timestamp()" -> Seq("'current_timestamp'"),
+      "reflect('java.lang.System', 'exit', 1)" -> Seq("'reflect'"),
+      "(SELECT 1)" -> Seq("subquery"),
+      "new.x IN (SELECT 1)" -> Seq("subquery"),
+      "coalesce(DISTINCT new.x)" -> Seq("'coalesce'"),
+      "coalesce(new.x) OVER (PARTITION BY new.y)" -> Seq("window"),
+      "first(new.x)" -> Seq(""),
+      "greatest(new.*)" -> Seq("'*'"),
+      "array_max(transform(new.xs, e -> e + 1))" -> Seq("transform"),
+      "new.x = 'a' AND new.y" -> Seq(""),
+      "greatest(old.x, new.xs)" -> Seq("greatest"),
+      "new.xs" -> Seq("array<bigint>", "bigint", "Cast it"),
+      "new.m.b" -> Seq("b"),
+      ":limit" -> Seq(""),
+      "" -> Seq("")
+    )
+  )
+    test(s"x = $sql is refused, with a remedy") {
+      val problem = Computed(sql).problem(schema, "x").getOrElse(fail("it is not refused"))
+      val text    = s"${problem.reason}. ${problem.remedy}."
+      mentions.foreach(mention => assert(text.contains(mention), text))
+      assert(problem.remedy.nonEmpty && !text.contains("\n"))
+    }
+
+  test("every function that is allowed is one of Spark's, under its own name") {
+    val builtin = org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin
+    ExpressionSyntax.Functions.foreach(name =>
+      assert(builtin.functionExists(org.apache.spark.sql.catalyst.FunctionIdentifier(name)), name))
+    assert(ExpressionSyntax.Functions == ExpressionSyntax.Functions.sorted)
+  }
+
+  test("the columns that it reads are those of the schema, of each version") {
+    assert(Computed("if(new.TS > old.ts, new.m.a, old.x)").columns(schema) ==
+      Right(ExpressionColumns(older = Seq("ts", "x"), newer = Seq("ts", "m"))))
+  }
+
+  test("a row that changes no column is not changed, and one that changes another by an expression is") {
+    val fold   = foldOf("x" -> "coalesce(new.y, old.x)")
+    val stored = row(Map("ts" -> 5, "x" -> 1L, "y" -> 0L))
+    assert(fold.merge(stored, row(Map("ts" -> 4, "y" -> null, "x" -> 9L))) eq stored)
+    assert(value(fold.merge(stored, row(Map("ts" -> 4, "y" -> 8L))), "x") == 8L)
+  }
+
+  test("versions are folded one by one, never combined before the stored row is known") {
+    val fold = foldOf("x" -> "old.x * 2 + new.x")
+    assert(!fold.combinesBatch && !fold.combinesLogs)
+    val versions = Seq(2L, 3L).map(x => row(Map("x" -> x))).reduceLeft(fold.addToBatch(_, _))
+    assert(value(fold.onto(row(Map("x" -> 1L)), versions), "x") == 11L && value(fold.alone(versions), "x") == 7L)
+  }
+
+  test("a partial version with the column merges it if it has what the expression reads, else it is an error") {
+    val fold   = foldOf("x" -> "if(new.y > old.y, new.x, old.x)")
+    val stored = row(Map("x" -> 1L, "y" -> 1L, "s" -> "a"))
+    val both   = fold.merge(stored, partial(Map("x" -> 2L, "y" -> 2L)))
+    assert(value(both, "x") == 2L && value(both, "y") == 2L && value(both, "s") == "a")
+    val without = fold.merge(stored, partial(Map("y" -> 2L)))
+    assert(value(without, "x") == 1L && value(without, "y") == 2L)
+    val error = intercept[MerganserException](fold.merge(stored, partial(Map("x" -> 2L))))
+    assert(error.condition == "MERGER_FAILED" && error.parameters("reason").contains("does not provide 'y'"))
+  }
+
+  test("an expression that this schema does not allow is an error where rows are merged") {
+    val error = intercept[MerganserException](merged("x", "old.z + new.x", Map(), Map()))
+    assert(error.condition == "RULE_EXPRESSION_INVALID" && error.getMessage.contains("expr('old.z + new.x')"))
+  }
+
+  test("the text of an expression has its quotes doubled, and gives the function back") {
+    val one = ColumnFunction.parse("EXPR( 'coalesce(new.s, ''none'')' )").get
+    assert(one == Computed("coalesce(new.s, 'none')") && one.text == "expr('coalesce(new.s, ''none'')')")
+    assert(ColumnFunction.parse(one.text).contains(one) && ColumnFunction.parse("expr(new.s)").isEmpty)
+    val rule = DeclaredRule.of(Map("s" -> one, "x" -> Computed("old.x +\n new.x")), Last)
+    assert(DeclaredRule.parse(rule.text) == Right(rule))
+  }
+}
+
+object RuleExpressionSuite {
+
+  private val schema =
+    new StructType().add("k", StringType).add("ts", IntegerType).add("x", LongType).add("y", LongType)
+      .add("s", StringType).add("d", DecimalType(10, 2)).add("xs", ArrayType(LongType))
+      .add("m", new StructType().add("a", IntegerType)).add("t", TimestampType)
+
+  private val project = UnsafeProjection.create(schema)
+
+  private def foldOf(columns: (String, String)*): KeyFold = {
+    val functions = columns.toMap.map { case (name, sql) => name -> Computed(sql) }
+    new KeyFold(
+      new ColumnRule(RowLayout(schema, "k", Seq("ts"), None), functions.getOrElse(_, Last), Nil, Nil), "p/group")
+  }
+
+  private def row(values: Map[String, Any]): Version = {
+    val own =
+      schema.fieldNames.map(name => (Map[String, Any]("k" -> "k", "ts" -> 5) ++ values).getOrElse(name, null)).map {
+        case text: String => UTF8String.fromString(text)
+        case list: Seq[_] => new GenericArrayData(list.toArray[Any])
+        case decimal: Decimal =>
+          decimal.changePrecision(10, 2); decimal
+        case other => other
+      }
+    own(7) = if (own(7) == null) null else new GenericInternalRow(Array[Any](own(7)))
+    new Version().set(project(new GenericInternalRow(own.toArray[Any])).copy(), isDelete = false,
+      isUnconditional = false)
+  }
+
+  private def partial(values: Map[String, Any]): Version = {
+    val result = row(values)
+    result.provided = schema.fieldNames.map(name => name == "k" || values.contains(name))
+    result
+  }
+
+  private def value(version: Version, column: String): Any = {
+    val i = schema.fieldIndex(column)
+    RowLayout.valueAt(version.row, i, schema(i).dataType) match {
+      case text: UTF8String => text.toString
+      case list: ArrayData  => list.toLongArray.toSeq
+      case other            => other
+    }
+  }
+}

@@ -32,6 +32,7 @@ from merganser.errors import (
     NullValueError,
     OptionError,
     OrderingFieldMissingError,
+    RuleNotTraceableError,
     SchemaConflictError,
     SliceFileMissingError,
     TableExistsError,
@@ -43,6 +44,7 @@ from merganser.history import History, HistoryEntry
 from merganser.laws import check_rule
 from merganser.results import CommitResult, FileSlice, LogFile
 from merganser.rule_checks import RuleCheck, RuleLaw
+from merganser.rules import Rule, rule
 from merganser.service_results import (
     ArchiveResult,
     CleanedFile,
@@ -104,8 +106,10 @@ __all__ = [
     "RestoreResult",
     "RestoredFile",
     "RollbackResult",
+    "Rule",
     "RuleCheck",
     "RuleLaw",
+    "RuleNotTraceableError",
     "Savepoint",
     "SchemaConflictError",
     "SearchedFiles",
@@ -126,6 +130,7 @@ __all__ = [
     "configure",
     "merge_frames",
     "options",
+    "rule",
     "session",
 ]
 

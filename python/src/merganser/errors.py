@@ -156,6 +156,10 @@ class EventsRefusedError(MerganserError):
     """Change events that cannot be applied, and no quarantine for them; nothing was written."""
 
 
+class RuleNotTraceableError(MerganserError):
+    """A rule's Python function does what columns without values cannot do; the message has the line and a remedy."""
+
+
 class MissingJarError(MerganserError):
     """The session runs without the jar, or the package ships none for this Spark line."""
 

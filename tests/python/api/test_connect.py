@@ -246,6 +246,20 @@ def test_a_stream_of_changes_is_applied_by_the_server(spark: SparkSession, path:
     assert [(row["status"], row["note"]) for row in table.df().collect()] == [("paid", "{}")]
 
 
+def test_a_rule_traced_by_the_client_merges_rows_of_the_server(spark: SparkSession, path: str) -> None:  # noqa: F811
+    traced = merganser.rule(lambda old, new: {"v": merganser.rules.concat_ws("'", old.v, new.v)})
+    columns = "id int, ts long, v string"
+    table = merganser.Table.create(spark, path, columns, record_key="id", ordering_by="ts", rule=traced)
+    for version in ((1, 5, "a"), (1, 4, "b")):
+        table.upsert(spark.createDataFrame([version], columns))
+    assert [tuple(row) for row in table.df().select("id", "ts", "v").collect()] == [(1, 5, "a'b")]
+    assert table.rule == {**traced, "*": "last"}
+    with pytest.raises(merganser.MerganserError) as refused:
+        merganser.Table.create(spark, path + "2", columns, record_key="id",
+                               rule=merganser.rule(lambda old, new: {"v": new.w}))  # fmt: skip
+    assert refused.value.condition == "RULE_INVALID"
+
+
 def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSession) -> None:
     stored = spark.createDataFrame([(1, 5, "it's"), (2, 5, "new")], "id int, ts int, v string")
     changes = spark.createDataFrame([(1, 4, "late"), (2, 6, "paid")], "id int, ts int, v string")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from typing import Any
 
 from fold import Row, Rule
 from option_names import ORDERING
+from random_rules import RandomRule
 
 MODE = "hoodie.write.record.merge.mode"
 PAYLOAD = "hoodie.datasource.write.payload.class"
@@ -256,6 +258,8 @@ GROUPS = {
 
 FUNCTIONS = {"n": "sum", "low": "min", "high": "max", "origin": "first", "seen": "bool_or"}
 
+TRACED = RandomRule(int(os.environ.get("MERGANSER_SEED", "0")))
+
 RULES: list[Rule] = [
     simple("commit time", {MODE: "COMMIT_TIME_ORDERING"}, by_event=False),
     simple("event time", {}),
@@ -295,6 +299,14 @@ RULES: list[Rule] = [
         some_values,
         by_ts,
         by_column=by_expressions,
+    ),
+    Rule(
+        "a traced rule, drawn at random",
+        {ORDERING: "ts", **TRACED.rule.to_options()},
+        "ts bigint, n bigint, low int, high string, origin string, seen boolean",
+        some_values,
+        by_ts,
+        by_column=TRACED.by_column,
     ),
     Rule(
         "groups of columns",

@@ -1,0 +1,214 @@
+"""Calls a rule's function once, and refuses what columns without values cannot do: with the line, and a remedy."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Callable, NoReturn
+
+from merganser.errors import RuleNotTraceableError
+
+_OWN_FOLDER = str(Path(__file__).parent)
+
+_AND_OR = "Write (a) & (b) for 'and', (a) | (b) for 'or', ~(a) for 'not', and coalesce(a, b) for a default"
+_WHEN = "Write when(condition, a).otherwise(b)"
+_REMEDIES: dict[type[ast.AST], str] = {
+    ast.If: _WHEN,
+    ast.IfExp: _WHEN,
+    ast.While: "Write the result as one expression: rules have no loops over values",
+    ast.Assert: "Leave the check out: a rule merges what is stored",
+    ast.comprehension: _WHEN,
+    ast.BoolOp: _AND_OR,
+    ast.Not: _AND_OR,
+    ast.Compare: "Write (a < b) & (b < c) for a < b < c, and column.isin(a, b) for 'in'",
+}
+_CALLS = {
+    "max": "Write greatest(a, b)",
+    "min": "Write least(a, b)",
+    "any": _AND_OR,
+    "all": _AND_OR,
+    "bool": "Write column.cast('boolean')",
+    "sorted": "Write call('sort_array', column)",
+}
+
+
+def refuse(reason: str, remedy: str, function: Callable[..., Any] | None = None) -> NoReturn:
+    """Raise the error for the line of the user's that is running, or for the first of the function."""
+    if function is None:
+        frame = _user_frame()
+        raise _error(frame.f_code.co_filename, frame.f_lineno, reason, remedy)
+    code = function.__code__
+    raise _error(code.co_filename, code.co_firstlineno, reason, remedy)
+
+
+def refuse_bool() -> NoReturn:
+    """Refuse that a column is true or false: by an if, a loop, and, or, not, or a function that compares."""
+    frame = _user_frame()
+    found = [remedy for node in _nodes(frame) for remedy in _remedies(node, frame.f_lineno)]
+    remedies = list(dict.fromkeys(found)) or [_WHEN, _AND_OR]
+    reason = "it asks whether a column is true, and a column has no value while the rule is traced"
+    raise _error(frame.f_code.co_filename, frame.f_lineno, reason, "; ".join(remedies))
+
+
+def traced(function: Callable[[Any, Any], Any], old: Any, new: Any, columns: tuple[type, ...]) -> Any:
+    """What the function returns for columns without values.
+
+    Args:
+        function: The user's, of the older version and the newer one.
+        old: The columns of the older version.
+        new: Those of the newer version.
+        columns: The classes of both, and of columns.
+    """
+    if not inspect.isfunction(function):
+        raise TypeError(f"a rule is a function of the older and the newer version, not {type(function).__name__}")
+    parameters = inspect.signature(function).parameters.values()
+    if len(parameters) != 2 or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
+        refuse("it does not have two parameters", "Write def rule(old, new)", function)
+    called = _Calls(columns)
+    try:
+        with called:
+            result = function(old, new)
+    except RuleNotTraceableError:
+        raise
+    except Exception as error:
+        lines = [(frame.f_code.co_filename, line) for frame, line in _lines(error) if not _is_own(frame)]
+        file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
+        remedy = "Use columns of old and new, constants, operators and the functions of merganser.rules"
+        raise _error(file, line, f"it fails with {type(error).__name__}: {error}", remedy) from error
+    for code, names in called.of_columns.items():
+        _refuse_identity(code, names)
+    return result
+
+
+def _error(file: str, line: int, reason: str, remedy: str) -> RuleNotTraceableError:
+    code = linecache.getline(file, line).strip()
+    shown = f" ({code})" if code else ""
+    return RuleNotTraceableError(
+        f"[RULE_NOT_TRACEABLE] Cannot trace the rule: in line {line} of {Path(file).name}{shown} {reason}. {remedy}.",
+        condition="RULE_NOT_TRACEABLE",
+        sql_state="0A000",
+        parameters={"file": file, "line": str(line), "reason": reason, "remedy": remedy},
+    )
+
+
+def _is_own(frame: FrameType) -> bool:
+    return str(Path(frame.f_code.co_filename).parent) == _OWN_FOLDER
+
+
+def _user_frame() -> FrameType:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    assert frame is not None
+    return frame
+
+
+def _lines(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+    current = error.__traceback__
+    while current is not None:
+        yield current.tb_frame, current.tb_lineno
+        current = current.tb_next
+
+
+# --- what stands in the line
+
+
+def _nodes(frame: FrameType) -> Iterator[ast.AST]:
+    """All nodes of the frame's file; none without its source."""
+    try:
+        yield from ast.walk(ast.parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))))
+    except (SyntaxError, ValueError):
+        return
+
+
+def _remedies(node: ast.AST, line: int) -> Iterator[str]:
+    """For a part of the code that asks whether something in this line is true."""
+    tests: list[ast.expr] = []
+    kind: type[ast.AST] = type(node)
+    if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+        tests = [node.test]
+    elif isinstance(node, ast.comprehension):
+        tests = node.ifs
+    elif isinstance(node, ast.BoolOp):
+        tests = [node]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        tests, kind = [node], ast.Not
+    elif isinstance(node, ast.Compare) and (
+        len(node.ops) > 1 or any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
+    ):
+        tests = [node]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            yield _CALLS[node.func.id]
+        return
+    if any(test.lineno <= line <= (test.end_lineno or test.lineno) for test in tests):
+        yield _REMEDIES[kind]
+
+
+# --- `is`, which no column notices
+
+
+class _Calls:
+    """The functions of the user that are called while it is entered, with the names that are columns in them."""
+
+    def __init__(self, columns: tuple[type, ...]) -> None:
+        self._columns = columns
+        self.of_columns: dict[CodeType, set[str]] = {}
+
+    def __enter__(self) -> None:
+        self._before = sys.getprofile()
+        sys.setprofile(self._note)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+        if event in ("call", "return") and not _is_own(frame):
+            names = {name for name, value in frame.f_locals.items() if self._has_columns(value)}
+            if names:
+                self.of_columns.setdefault(frame.f_code, set()).update(names)
+
+    def _has_columns(self, value: Any) -> bool:
+        if type(value) in (list, tuple):
+            return any(isinstance(inner, self._columns) for inner in value)
+        if type(value) is dict:
+            return any(isinstance(inner, self._columns) for inner in value.values())
+        return isinstance(value, self._columns)
+
+
+def _refuse_identity(code: CodeType, names: set[str]) -> None:
+    """Refuse ``old.x is None``, which is false whatever the column; without source, any ``is``."""
+    remedy = "Write column.isNull() or column.isNotNull()"
+    if not _has_identity(code):
+        return
+    tree = _tree(code)
+    if tree is None:
+        reason = "it uses 'is', and its source is not there to see on what"
+        raise _error(code.co_filename, code.co_firstlineno, reason, remedy)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+            compared = {inner for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+            if {name.id for name in compared} & names:
+                line = code.co_firstlineno + node.lineno - 1
+                raise _error(code.co_filename, line, "it uses 'is' on a column, which is no value", remedy)
+
+
+def _tree(code: CodeType) -> ast.AST | None:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, TypeError, SyntaxError):
+        return None  # a lambda in the middle of an expression has no source of its own
+
+
+def _has_identity(code: CodeType) -> bool:
+    return any(
+        step.opname == "IS_OP" or (step.opname.startswith("POP_JUMP") and step.opname.endswith("NONE"))
+        for step in dis.get_instructions(code)
+    )

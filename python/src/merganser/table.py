@@ -67,8 +67,8 @@ class Table(TableServices, TableChanges, TableInspection):
             table_type: Copy-on-write or merge-on-read.
             merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
             rule: How each column of two versions becomes one value: names of columns, and functions such as ``sum``,
-                ``max`` or ``first_non_null``; ``"*"`` is all columns that are not named. By default ``last``, the value
-                of the version that wins.
+                ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` is all columns that are not named. By default
+                ``last``, the value of the version that wins. :func:`merganser.rule` makes one of a Python function.
             rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
                 ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``.
             index: How a write finds the file group of a key.

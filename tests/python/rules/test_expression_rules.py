@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from frames import frame, listing, load, properties, refused, rows_of, save
-from option_names import COW, KEY, MOR, ORDERING, TYPE
+from option_names import COW, KEY, MOR, OPERATION, ORDERING, TYPE
 from places import ROOT
 from pyspark.sql import SparkSession
 from sql_steps import Sql, each_kind
@@ -63,6 +63,54 @@ def test_each_path_evaluates_the_same_expressions_and_they_are_stored_as_data(
     if table_type == MOR:
         Table.load(spark, str(path)).compact()
         assert rows() == expected
+
+
+def test_rows_that_move_are_compacted_deleted_and_verified_are_merged_by_the_same_expressions(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    path, columns = tmp_path / "t", "id int, ts bigint, p string, v string, n int"
+    options = {
+        KEY: "id",
+        ORDERING: "ts",
+        TYPE: table_type,
+        "hoodie.datasource.write.partitionpath.field": "p",
+        "hoodie.index.type": "GLOBAL_SIMPLE",
+        COLUMN + "v": "expr('concat_ws(''é/\n'',\n old.v,   new.v)')",
+        COLUMN + "n": "expr('old.n * 2 + new.n')",
+    }
+    for batch in (
+        [(1, 5, "p", "a", 1), (2, 5, "p", "b", 1)],
+        [(1, 6, "q", "c", 1), (2, 4, "q", "late", 1)],
+        [(1, 7, "q", "d", 1), (1, 8, "p", "e", 1), (2, 7, "p", "f", 1)],
+    ):
+        save(frame(spark, batch, columns), path, options)
+    expected = [(1, 8, "p", "aé/\ncé/\ndé/\ne", 15), (2, 7, "p", "bé/\nlateé/\nf", 7)]
+    table = Table.load(spark, str(path))
+    assert rows_of(table.df()) == expected
+    assert not table.verify().problems
+    assert "expr('old.n * 2 + new.n')" in str(table.rule)
+    if table_type == MOR:
+        table.compact_logs()
+        assert rows_of(table.df()) == expected
+        table.compact()
+        assert rows_of(table.df()) == expected
+    table.delete(frame(spark, [(1, "p")], "id int, p string"))
+    save(frame(spark, [(1, 1, "p", "new", 3)], columns), path, options)
+    assert rows_of(table.df()) == [(1, 1, "p", "new", 3), expected[1]]
+
+
+def test_a_bulk_insert_that_combines_its_rows_and_change_data_evaluate_expressions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, columns = tmp_path / "t", "id int, ts bigint, n int, m struct<a: int, b: string>"
+    options = {KEY: "id", ORDERING: "ts", TYPE: MOR, COLUMN + "n": "expr('old.n * 2 + new.m.a')"}
+    bulk = {**options, OPERATION: "bulk_insert", "hoodie.combine.before.insert": "true"}
+    rows = [(1, 5, 1, (1, "x")), (1, 6, 1, (2, "y")), (1, 4, 1, (3, "z"))]
+    save(frame(spark, rows, columns), path, bulk)
+    save(frame(spark, [(1, 7, 1, (1, "w"))], columns), path, options)
+    changed = Table.load(spark, str(path)).change_data().select("op", "before.n", "after.n")
+    assert rows_of(changed) == [("i", None, 11), ("u", 11, 23)]
+    assert rows_of(load(spark, path).select("m.b", "n")) == [("w", 23)]
 
 
 def test_frames_without_a_table_are_merged_by_expressions(spark: SparkSession) -> None:

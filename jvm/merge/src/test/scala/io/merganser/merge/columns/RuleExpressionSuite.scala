@@ -116,6 +116,16 @@ class RuleExpressionSuite extends AnyFunSuite {
       Right(ExpressionColumns(older = Seq("ts", "x"), newer = Seq("ts", "m"))))
   }
 
+  test("a column needs what its expression reads, what that needs, and the ordering fields of their groups") {
+    val rule = DeclaredRule.of(
+      Map("x" -> Computed("greatest(old.x, new.y)"), "y" -> Computed("if(new.s = 'a', old.m.a, new.y)"),
+        "d" -> ColumnFunction.Sum),
+      Last, Seq(ColumnGroup("g", Seq("s"), Seq("t"))))
+    assert(rule.neededFor(Seq("x"), schema).toSet == Set("y", "s", "m", "t"))
+    assert(rule.neededFor(Seq("d", "k"), schema).isEmpty)
+    assert(rule.ofExpressions(schema).toSet == Set("x", "y", "s", "m"))
+  }
+
   test("a row that changes no column is not changed, and one that changes another by an expression is") {
     val fold   = foldOf("x" -> "coalesce(new.y, old.x)")
     val stored = row(Map("ts" -> 5, "x" -> 1L, "y" -> 0L))

@@ -20,11 +20,17 @@ Python runs where rows are merged, and no session is needed to make a rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Callable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 from merganser._rule_columns import RuleColumn, Value, Version, call, operand, sql_of
 from merganser._rule_tracing import refuse, traced
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from merganser.rule_checks import RuleCheck
 
 __all__ = ["Rule", "RuleColumn", "When", "call", "coalesce", "concat", "concat_ws", "greatest", "least", "lit", "rule",
            "when"]  # fmt: skip
@@ -51,6 +57,24 @@ class Rule(Mapping[str, str]):
         from merganser.table import rule_options
 
         return {name: str(text) for name, text in rule_options(self, None).items()}
+
+    def check(
+        self, spark: SparkSession, schema: StructType | str, keys: str | Sequence[str], **settings: Any
+    ) -> RuleCheck:
+        """Check the rule's laws on random versions of a row: :func:`merganser.check_rule` with this rule.
+
+        Args:
+            spark: A session with the jar.
+            schema: Columns of the rows.
+            keys: Column or columns that identify a row.
+            settings: The further arguments of :func:`merganser.check_rule`, such as ``ordering_by``.
+
+        Raises:
+            MerganserError: The rule is not one of these columns.
+        """
+        from merganser.laws import check_rule
+
+        return check_rule(spark, schema, keys, self, **settings)
 
     def _column(self, name: Any) -> str:
         if not isinstance(name, str) or not name:

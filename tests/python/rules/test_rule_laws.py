@@ -6,6 +6,7 @@ import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from places import ROOT
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import merganser
 from merganser import Table
+from merganser.rules import concat, when
 from merganser.testing import assert_laws
 
 PAGE = (ROOT / "docs" / "rule-laws.md").read_text()
@@ -62,6 +64,19 @@ def test_a_counterexample_of_a_table_has_values_of_its_rows(spark: SparkSession,
     assert failed.holds is False
     assert "999" in (failed.counterexample or "")
     assert table.check_rule().to_dict() == table.check_rule().to_dict()
+
+
+@pytest.mark.e2e
+def test_a_rule_in_python_is_checked_and_its_counterexample_has_the_columns_it_reads(spark: SparkSession) -> None:
+    @merganser.rule
+    def tolls(old: Any, new: Any) -> dict[str, Any]:
+        return {"paid": when(new.rate > old.rate, new.paid).otherwise(old.paid), "note": concat(old.note, new.note)}
+
+    checked = tolls.check(spark, "id int, ts long, rate int, paid int, note string", "id", ordering_by="ts", cases=300)
+    assert {law.name for law in checked.broken} >= {"idempotent", "order_free"}
+    assert checked["never_null"].holds
+    assert checked["projection_safe"].holds
+    assert "note='a'" in (checked["idempotent"].counterexample or "")
 
 
 def test_laws_are_asserted_by_name_and_the_error_shows_versions(spark: SparkSession) -> None:

@@ -22,7 +22,7 @@ final case class LawResult(
     counterexample: Option[String]
 )
 
-/** Checks a rule's laws on random versions. A law that holds for all of them is not proven; one that does not is no law. */
+/** Checks a rule's laws on random versions: a law that holds for all is not proven, one that does not is refuted. */
 object RuleCheck {
 
   /** Cases of each law where no number is given. */

@@ -16,8 +16,8 @@ import org.apache.spark.sql.types._
 import scala.util.control.NonFatal
 
 /**
- * CALL check_rule(table => … | path => … | columns => …): which laws the merge rule of a table has, or of one that would
- * be created with these columns and options.
+ * CALL check_rule(table => … | path => … | columns => …): which laws the merge rule of a table has, or that of a table
+ * that would be created with these columns and options.
  */
 object CheckRule extends Procedure {
   override val name = "check_rule"

@@ -240,6 +240,7 @@ SEEN = {
     "hoodie.clean.incremental.enabled": "CleaningScopeSuite.scala::a clean lists the partitions in which files were",
     "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
     "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is_written",
+    "spark.merganser.write.dropMetadataTable": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is",
     "hoodie.upsert.shuffle.parallelism": TASKS,
     "hoodie.insert.shuffle.parallelism": TASKS,
     "hoodie.bulkinsert.shuffle.parallelism": TASKS,

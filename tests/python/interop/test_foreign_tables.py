@@ -170,6 +170,8 @@ def test_a_table_with_a_record_index_of_hudis_is_written_once_the_write_may_drop
     spark, table, drop = ours.spark, f"merganser.`{path}`", "spark.merganser.write.dropIndexes"
     row = [[1, "2024-01-02", 12, 3]]
     assert condition(lambda: ours.upsert(path, SCHEMA, row)) == "METADATA_INDEX_PRESENT"
+    keep = {drop: "true", "spark.merganser.write.dropMetadataTable": "false"}
+    assert condition(lambda: ours.upsert(path, SCHEMA, row, **keep)) == "METADATA_TABLE_PRESENT"
     spark.conf.set(drop, "true")
     try:
         spark.sql(f"UPDATE {table} SET amount = 12, ts = 3 WHERE id = 1")

@@ -1,6 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 
@@ -15,10 +16,12 @@ private[table] object MetadataTable {
   /** Partitions that engines rebuild; the others are indexes that a user created. */
   private val Rebuildable = Set("files", "column_stats", "partition_stats", "bloom_filters")
 
-  /** @throws io.merganser.merge.MerganserException METADATA_INDEX_PRESENT */
-  def requireDroppable(storage: Storage, config: TableConfig, dropIndexes: Boolean): Unit = {
-    val indexes = config.metadataPartitions.filterNot(Rebuildable)
-    if (indexes.nonEmpty && !dropIndexes)
+  /** @throws io.merganser.merge.MerganserException METADATA_INDEX_PRESENT, METADATA_TABLE_PRESENT */
+  def requireDroppable(storage: Storage, config: TableConfig, permits: Permits): Unit = {
+    val (rebuildable, indexes) = config.metadataPartitions.partition(Rebuildable)
+    if (rebuildable.nonEmpty && !permits.dropMetadataTable)
+      throw MerganserException("METADATA_TABLE_PRESENT", "path" -> storage, "partitions" -> rebuildable.mkString(", "))
+    if (indexes.nonEmpty && !permits.dropIndexes)
       throw MerganserException("METADATA_INDEX_PRESENT", "path" -> storage, "indexes" -> indexes.mkString(", "))
   }
 
@@ -26,9 +29,9 @@ private[table] object MetadataTable {
   def isMaintained(config: TableConfig): Boolean = config.metadataPartitions.nonEmpty
 
   /** Call under the table lock. Properties change first: from then on readers ignore the folder. */
-  def drop(storage: Storage, dropIndexes: Boolean): Unit = {
+  def drop(storage: Storage, permits: Permits): Unit = {
     val config = TableConfig.load(storage)
-    requireDroppable(storage, config, dropIndexes)
+    requireDroppable(storage, config, permits)
     if (config.metadataPartitions.nonEmpty)
       TableConfig.updateUnderLock(storage, _ - TableConfig.MetadataPartitions - TableConfig.MetadataPartitionsInflight)
     if (storage.exists(Folder)) { storage.deleteFolder(Folder); () }

@@ -53,7 +53,7 @@ object TableFeatures {
    *
    * @param finishesRestore whether the caller finishes restores and rollbacks of ours that stopped
    * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY,
-   *                            TABLE_FEATURE_UNREADABLE, METADATA_INDEX_PRESENT
+   *                            TABLE_FEATURE_UNREADABLE, METADATA_INDEX_PRESENT, METADATA_TABLE_PRESENT
    */
   private[table] def requireWritable(
       storage: Storage,
@@ -63,7 +63,7 @@ object TableFeatures {
       finishesRestore: Boolean = false
   ): Unit = {
     TableProperties.requireWritable(storage, config, permits.unknownProperties)
-    MetadataTable.requireDroppable(storage, config, permits.dropIndexes)
+    MetadataTable.requireDroppable(storage, config, permits)
     def refuse(feature: String, reason: String, remedy: String) =
       throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)

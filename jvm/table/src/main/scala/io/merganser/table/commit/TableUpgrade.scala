@@ -42,7 +42,7 @@ object TableUpgrade {
         val upgraded = TableConfig(UpgradedTable.properties(config, columns))
         val moves    = config.layoutVersion < upgraded.layoutVersion
         if (moves) requireNothingMoved(storage, config, timeline, upgraded)
-        MetadataTable.drop(storage, permits.dropIndexes)
+        MetadataTable.drop(storage, permits)
         if (moves) rewriteTimeline(storage, timeline, upgraded)
         tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,

@@ -102,7 +102,7 @@ final class Transaction private[table] (
           if (run.isEmpty)
             ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)(i =>
               options.rollsBackClustering || abandoned(i))
-          MetadataTable.drop(storage, options.permits.dropIndexes)
+          MetadataTable.drop(storage, options.permits)
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")

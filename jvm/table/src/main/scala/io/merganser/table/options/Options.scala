@@ -263,6 +263,9 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val DropIndexes: OptionEntry = write("spark.merganser.write.dropIndexes", Bool, Some("false"),
     "A write may remove indexes (record-level, secondary, expression) that other engines maintain in the metadata " +
       "table, which the first commit removes; an engine that needs one rebuilds it. `false`: the write is refused.")
+  val DropMetadataTable: OptionEntry = write("spark.merganser.write.dropMetadataTable", Bool, Some("true"),
+    "The first commit removes the metadata table (files, statistics, Bloom filters) that another engine maintains; " +
+      "that engine rebuilds it. `false`: the write is refused.")
   val AllowUnknownProperties: OptionEntry = write("spark.merganser.write.allowUnknownProperties", Bool, Some("false"),
     "A table is written even if `hoodie.properties` or the timeline contains something unknown here. `false`: the " +
       "write is refused.")

@@ -131,7 +131,7 @@ final class Cleaning(
   private def prepared(known: Option[Timeline]): Timeline = {
     val now = Timeline.load(storage, config, known)
     TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
-    MetadataTable.drop(storage, permits.dropIndexes)
+    MetadataTable.drop(storage, permits)
     now
   }
 

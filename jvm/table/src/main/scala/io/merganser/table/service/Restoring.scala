@@ -91,7 +91,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
         seen.unfinished.foreach(removePending(seen, _))
         report(None, planned, elapsed(started))
       } else {
-        MetadataTable.drop(storage, options.permits.dropIndexes)
+        MetadataTable.drop(storage, options.permits)
         val now     = withoutFailed(config, seen)
         val instant = new Running(config, now, planned.plan, held).execute(started)
         report(Some(instant), planned, elapsed(started))

@@ -26,5 +26,9 @@ object TableAccess {
   }
 
   private[table] def permits(settings: Settings, stored: Map[String, String]): Permits =
-    Permits(settings.bool(Options.DropIndexes, stored), settings.bool(Options.AllowUnknownProperties, stored))
+    Permits(
+      settings.bool(Options.DropIndexes, stored),
+      settings.bool(Options.AllowUnknownProperties, stored),
+      settings.bool(Options.DropMetadataTable, stored)
+    )
 }

@@ -186,6 +186,17 @@ final class TransactionSuite extends TableSuite {
     assert(TableConfig.load(s).metadataPartitions.isEmpty)
   }
 
+  test("a metadata table without indexes is dropped unless the option forbids it") {
+    val s = storage
+    Creation.create(s, properties() + (TableConfig.MetadataPartitions -> "files,column_stats"))
+    val kept    = Transaction.Options(permits = Permits(dropIndexes = true, dropMetadataTable = false))
+    val refused = intercept[io.merganser.merge.MerganserException](begin(s, options = kept))
+    assert(refused.condition == "METADATA_TABLE_PRESENT" && refused.getMessage.contains("files, column_stats"))
+    assert(TableConfig.load(s).metadataPartitions == Seq("files", "column_stats"))
+    write(s, "a")
+    assert(TableConfig.load(s).metadataPartitions.isEmpty)
+  }
+
   test("version 6: instants lie in .hoodie, without completion time, and say what they did in JSON") {
     val s = storage
     table(6, s)

@@ -10,7 +10,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser.dry_runs import write_answer
 from merganser.errors import MerganserError, MissingJarError, error_for
+from merganser.options import DRY_RUN, DRY_RUN_ROWS
 
 _ALL = 2**31 - 1  # procedures limit their rows by default
 
@@ -41,6 +43,11 @@ class Statements:
         view = f"merganser_rows_{uuid.uuid4().hex}"
         rows.createOrReplaceTempView(view)
         try:
+            if options.get(DRY_RUN) == "true":
+                given = {key: value for key, value in options.items() if key not in (DRY_RUN, DRY_RUN_ROWS)}
+                most = {"rows": int(options[DRY_RUN_ROWS])} if DRY_RUN_ROWS in options else {}
+                shown = self.rows("dry_run", given, source=view, path=path, operation=operation, **most)
+                return write_answer(shown, operation)
             return self._one("write_rows", options, source=view, path=path, operation=operation)
         finally:
             self._spark.catalog.dropTempView(view)
@@ -168,14 +175,19 @@ class Statements:
 
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a CALL and the values of its parameters; no argument becomes part of the statement's text."""
-    values = dict(arguments)
-    listed = [f"{name} => :{name}" for name in arguments]
+    maps = {name: value for name, value in arguments.items() if isinstance(value, Mapping)}
     if options:
+        maps["options"] = options
+    values = {name: value for name, value in arguments.items() if name not in maps}
+    listed = [f"{name} => :{name}" for name in values]
+    number = 0
+    for name, entries in maps.items():
         pairs: list[str] = []
-        for number, (key, value) in enumerate(options.items()):
+        for key, value in entries.items():
             values[f"key{number}"], values[f"value{number}"] = key, value
             pairs.append(f":key{number}, :value{number}")
-        listed.append(f"options => map({', '.join(pairs)})")
+            number += 1
+        listed.append(f"{name} => map({', '.join(pairs)})")
     return f"CALL {procedure}({', '.join(listed)})", values
 
 

@@ -29,7 +29,7 @@ def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
     """
     values = {}
     for one in fields(kind):  # type: ignore[arg-type]
-        name, of = one.metadata.get("name") or _camel(one.name), one.metadata.get("of")
+        name, of = one.metadata.get("name") or camel(one.name), one.metadata.get("of")
         value = answer[name] if one.default is MISSING else answer.get(name, one.default)
         if value is None:
             values[one.name] = one.metadata.get("empty")
@@ -47,6 +47,7 @@ def utc(value: int | datetime) -> datetime:
     return datetime.fromtimestamp(value / 1000, timezone.utc)
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """A name with words in camel case."""
     head, *tail = name.split("_")
     return head + "".join(map(str.capitalize, tail))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from merganser._wire import built, wire
+from merganser.dry_runs import DryRun
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class CommitResult:
     instant: str
     """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; identifies the commit.
 
-    Empty if nothing was written and ``hoodie.allow.empty.commit`` is false: there is no commit then.
+    Empty if nothing was written and ``hoodie.allow.empty.commit`` is false, and for a dry run: there is no commit then.
     """
     operation: str
     inserted: int
@@ -61,6 +62,9 @@ class CommitResult:
     """How often the write was run again after a conflict, see ``hoodie.write.num.retries.on.conflict.failures``."""
     is_repetition: bool = False
     """The write's ``txn`` was committed before: nothing was written, and this is the result of that commit."""
+    dry_run: DryRun | None = field(default=None, metadata=wire(of=DryRun.from_wire))
+    """Of a write with ``dry_run=True``, which was not committed: what it would have done to rows. The other fields are
+    those that the commit would have reported; ``instant`` is empty."""
 
     def __repr__(self) -> str:
         """Show every count, and the other fields that are not empty."""

@@ -14,8 +14,10 @@ from pyspark.sql.types import StructType
 from merganser._transport import Transport, transport_for
 from merganser.apply_changes import TableChanges
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
+from merganser.dry_runs import TableDryRuns
 from merganser.history import History
 from merganser.inspection import TableInspection
+from merganser.options import DRY_RUN
 from merganser.results import (
     CommitResult,
     FileSlice,
@@ -26,7 +28,7 @@ from merganser.services import Columns, TableServices
 _FORMAT = "merganser"
 
 
-class Table(TableServices, TableChanges, TableInspection):
+class Table(TableServices, TableChanges, TableInspection, TableDryRuns):
     """A table at a path. Use :meth:`create` or :meth:`load`.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
@@ -291,6 +293,7 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Insert rows whose key is new; merge rows whose key is stored.
 
@@ -301,12 +304,15 @@ class Table(TableServices, TableChanges, TableInspection):
             txn: Application and version of this write, for every kind of write. Versions grow with each new write of
                 the application. If this version or a later one is committed, nothing is written, and the result is
                 that of the earlier commit (``is_repetition``): so a write whose answer was lost can be repeated.
+            dry_run: For every kind of write: write nothing, and return what the write would report, with some of the
+                rows before and after in ``dry_run`` of the result. ``spark.merganser.write.dryRun.rows`` in
+                ``options`` is how many.
 
         Raises:
             OrderingFieldMissingError: An ordering field is not a column of ``rows``.
             CommitConflictError: Another writer committed to the same file groups first.
         """
-        return self._write("upsert", rows, options, txn)
+        return self._write("upsert", rows, options, txn, dry_run)
 
     def insert(
         self,
@@ -314,9 +320,10 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Add rows without merging: a key that is already stored is then stored twice."""
-        return self._write("insert", rows, options, txn)
+        return self._write("insert", rows, options, txn, dry_run)
 
     def bulk_insert(
         self,
@@ -324,9 +331,10 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Add many rows without merging, as the first load of a table does."""
-        return self._write("bulk_insert", rows, options, txn)
+        return self._write("bulk_insert", rows, options, txn, dry_run)
 
     def delete(
         self,
@@ -334,9 +342,10 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Delete the rows with the keys of ``rows``, whatever their ordering value."""
-        return self._write("delete", rows, options, txn)
+        return self._write("delete", rows, options, txn, dry_run)
 
     def overwrite(
         self,
@@ -344,6 +353,7 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
 
@@ -355,7 +365,7 @@ class Table(TableServices, TableChanges, TableInspection):
             CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
                 read from the table.
         """
-        return self._write("insert_overwrite_table", rows, options, txn)
+        return self._write("insert_overwrite_table", rows, options, txn, dry_run)
 
     def overwrite_partitions(
         self,
@@ -363,6 +373,7 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
 
@@ -375,7 +386,7 @@ class Table(TableServices, TableChanges, TableInspection):
         Raises:
             CommitConflictError: Another writer wrote to one of the partitions since the write began.
         """
-        return self._write("insert_overwrite", rows, options, txn)
+        return self._write("insert_overwrite", rows, options, txn, dry_run)
 
     def delete_partitions(
         self,
@@ -383,6 +394,7 @@ class Table(TableServices, TableChanges, TableInspection):
         *,
         options: WriteOptions | Options | None = None,
         txn: tuple[str, int] | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """Remove all rows of partitions, in one commit.
 
@@ -403,7 +415,7 @@ class Table(TableServices, TableChanges, TableInspection):
             raise ValueError(f"delete_partitions takes partition paths without commas, at least one: not {list(paths)}")
         named = merged_options({"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}, _wire(options))
         none = self._spark.createDataFrame([], self.schema)
-        return self._write("delete_partition", none, named, txn)
+        return self._write("delete_partition", none, named, txn, dry_run)
 
     def history(self, limit: int | None = None, *, archived: bool = False) -> History:
         """Return what was done to the table, newest first: writes, services, savepoints, and what is pending.
@@ -435,9 +447,12 @@ class Table(TableServices, TableChanges, TableInspection):
         rows: DataFrame,
         options: WriteOptions | Options | None,
         txn: tuple[str, int] | None,
+        dry_run: bool,
     ) -> CommitResult:
         require_frame(operation, rows)
         wire = merged_options(_transaction(txn), _wire(options))
+        if dry_run:
+            wire[DRY_RUN] = "true"
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
 
 

@@ -260,6 +260,18 @@ def test_a_rule_traced_by_the_client_merges_rows_of_the_server(spark: SparkSessi
     assert refused.value.condition == "RULE_INVALID"
 
 
+def test_the_server_runs_dry_and_the_client_has_counts_and_rows(spark: SparkSession, table: str) -> None:
+    before = all_rows(spark, table)
+    ours = merganser.Table.load(spark, table)
+    result = ours.upsert(spark.createDataFrame([(1, 9, "x"), (9, 1, "n")], "id int, ts long, v string"), dry_run=True)
+    assert (result.instant, result.operation, result.inserted, result.updated) == ("", "upsert", 1, 1)
+    assert result.dry_run is not None
+    assert [row.after for row in result.dry_run.rows][1] == {"id": 9, "ts": 1, "v": "n"}
+    assert merganser.dry_run(spark, f"DELETE FROM {table} WHERE id = 1").deleted == 1
+    assert ours.compare_rule(merge_mode=merganser.MergeMode.COMMIT_TIME_ORDERING).differing == 0
+    assert all_rows(spark, table) == before
+
+
 def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSession) -> None:
     stored = spark.createDataFrame([(1, 5, "it's"), (2, 5, "new")], "id int, ts int, v string")
     changes = spark.createDataFrame([(1, 4, "late"), (2, 6, "paid")], "id int, ts int, v string")

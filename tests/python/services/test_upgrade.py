@@ -70,7 +70,7 @@ def test_call_upgrade_table_does_it_by_itself_and_hudi_reads_and_writes_the_tabl
     path = tmp_path / "t"
     made(spark, path, version, kind)
     call = f"CALL upgrade_table(path => '{path}', to_version => 'NINE')"
-    assert [tuple(row) for row in spark.sql(call).collect()] == [(True,)]
+    assert [tuple(row) for row in spark.sql(call).collect()] == [(True, None)]
     assert properties(path)["hoodie.table.version"] == "9"
     assert rows_of(load(spark, path)) == EXPECTED
     assert sorted(map(tuple, hudi.read(path).select(["id", "name", "ts"]))) == EXPECTED

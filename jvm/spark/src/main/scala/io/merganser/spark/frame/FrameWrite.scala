@@ -119,7 +119,10 @@ object FrameWrite {
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
-    if (table.config.version < 9 && WriteConfig.requestsUpgrade(options, sessionConf(session))) {
+    if (
+      table.config.version < 9 && WriteConfig.requestsUpgrade(options, sessionConf(session)) &&
+      !WriteConfig.isDryRun(options, sessionConf(session))
+    ) {
       UpgradeService.run(session, table.storage.basePath.toString, options)
       table.refreshed()
     } else table
@@ -148,6 +151,33 @@ object FrameWrite {
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     FrameColumns.check(frame, schema, TableConfig(config), parsed, missing = Set.empty, logsPartialRows = true)
+    if (parsed.dryRun.isDefined) previewed(session, storage, options, frame, schema, parsed, TableConfig(config))
+    else created(session, storage, options, frame, schema, parsed, config)
+  }
+
+  /** A write that would create its table. */
+  private def previewed(
+      session: SparkSession,
+      storage: Storage,
+      options: Map[String, String],
+      frame: DataFrame,
+      schema: StructType,
+      parsed: WriteConfig,
+      config: TableConfig
+  ): WriteResult = {
+    val table = new OpenTable(storage, config, Timeline.load(storage, config))
+    run(session, table, parsed, frame, schema, Overwrites.ofOperation(parsed.operation, config, options))
+  }
+
+  private def created(
+      session: SparkSession,
+      storage: Storage,
+      options: Map[String, String],
+      frame: DataFrame,
+      schema: StructType,
+      parsed: WriteConfig,
+      config: Map[String, String]
+  ): WriteResult = {
     Creation.begin(storage, config, parsed.lock)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.sql.procedures.{Arguments, Procedure}
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{CreateMap, Literal}
+import org.apache.spark.sql.catalyst.expressions.{CreateMap, Expression, Literal}
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import scala.collection.JavaConverters._
@@ -14,7 +14,7 @@ private[python] object ProcedureRows {
   private val mapper = new ObjectMapper
 
   /**
-   * @param arguments strings, booleans and integers by parameter
+   * @param arguments strings, booleans, integers and objects of strings by parameter
    * @return an object for each row, whose fields are the columns in camel case
    */
   def of(
@@ -29,11 +29,14 @@ private[python] object ProcedureRows {
       argument.getKey ->
         (if (value.isBoolean) Literal(value.asBoolean)
          else if (value.isInt) Literal(value.asInt)
+         else if (value.isObject) map(value.fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap)
          else Literal(value.asText))
-    } ++ (if (options.isEmpty) Nil
-          else Seq("options" -> CreateMap(options.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })))
+    } ++ (if (options.isEmpty) Nil else Seq("options" -> map(options)))
     definition.rows(session, Arguments.check(definition, named)).map(node(_, definition.result))
   }
+
+  private def map(entries: Map[String, String]): Expression =
+    CreateMap(entries.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })
 
   private def node(row: Row, columns: StructType): ObjectNode = {
     val node = mapper.createObjectNode()

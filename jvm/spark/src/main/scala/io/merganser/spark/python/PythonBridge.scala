@@ -21,7 +21,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
 import io.merganser.spark.sql.procedures.{ClusteringArguments, CreateTable, History}
-import io.merganser.spark.write.{Counts, WriteNotes, WriteResult}
+import io.merganser.spark.write.{Counts, DryRun, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.options.{LayoutStrategy, OptionKind}
 import io.merganser.table.rule.MergeMode
@@ -376,6 +376,20 @@ object PythonBridge {
     WriteNotes.lists(result.notes).foreach { case (name, values) => names(node, name, values) }
     node.put("serviceFailure", result.notes.serviceFailure.orNull)
     node.put("retries", result.notes.retries).put("isRepetition", result.notes.isRepetition)
+    result.dryRun.foreach(dry => describe(node.putObject("dryRun"), dry))
+    node
+  }
+
+  private def describe(node: ObjectNode, dry: DryRun): Unit = {
+    Counts.fields(dry.merged).foreach { case (name, value) => node.put(name, value) }
+    node.put("rowsReplaced", dry.rowsReplaced).put("filesReplaced", dry.filesReplaced)
+    node.put("partitions", dry.partitions.size)
+    val rows = node.putArray("rows")
+    dry.rows.foreach { row =>
+      rows.addObject().put("outcome", row.outcome).put("recordKey", row.key).put("partitionPath", row.partitionPath)
+        .put("reason", row.reason).put("incoming", row.incoming.orNull).put("before", row.before.orNull)
+        .put("after", row.after.orNull)
+    }
   }
 
   private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {

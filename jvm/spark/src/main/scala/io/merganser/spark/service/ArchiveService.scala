@@ -3,6 +3,7 @@ package io.merganser.spark.service
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.service.{Archived, Archiving}
 import io.merganser.table.settings.{ArchiveConfig, WriteConfig}
+import io.merganser.table.timeline.Instant
 
 /** Moves old instants from a table's timeline to its history. */
 object ArchiveService {
@@ -13,6 +14,10 @@ object ArchiveService {
       settings: WriteConfig,
       limits: ArchiveConfig => ArchiveConfig
   ): Archived = archiving(table, settings.copy(archive = limits(settings.archive))).run()
+
+  /** The instants that [[run]] would move; changes nothing. */
+  def preview(table: OpenTable, settings: WriteConfig): Seq[Instant] =
+    archiving(table, settings).preview(table.timeline)
 
   /**
    * After a write: archives if the timeline is longer than configured. Of a very long one a limited number of instants,

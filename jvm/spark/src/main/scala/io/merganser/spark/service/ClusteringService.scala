@@ -90,15 +90,19 @@ object ClusteringService {
   private def planned(table: OpenTable, settings: WriteConfig, runsAtOnce: Boolean): Option[String] = {
     check(table, settings)
     ClusteringSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
-      now =>
-        val view   = new TableView(table.storage, table.config, now)
-        val hour   = LocalDateTime.now(table.config.timelineZone).getHour
-        val chosen = ClusteringPlanner.partitions(settings.clustering.partitions, view.partitions, hour)
-        val planned = now.groupsInCompaction.keySet ++ now.groupsInClustering.keySet ++ now.pending
-          .filter(_.action == Action.LogCompaction).flatMap(now.compactionPlan(_).groups)
-        ClusteringPlanner.plan(settings.clustering, view.slicesOf(chosen).filterNot(s => planned(s.group)))
-          .map(_.copy(runsAtOnce = runsAtOnce))
+      now => plan(table.as(now), settings).map(_.copy(runsAtOnce = runsAtOnce))
     }.map(_.requested)
+  }
+
+  /** The plan of a clustering now; None if there is nothing to cluster. */
+  private[service] def plan(table: OpenTable, settings: WriteConfig): Option[ClusteringPlan] = {
+    val now    = table.timeline
+    val view   = new TableView(table.storage, table.config, now)
+    val hour   = LocalDateTime.now(table.config.timelineZone).getHour
+    val chosen = ClusteringPlanner.partitions(settings.clustering.partitions, view.partitions, hour)
+    val planned = now.groupsInCompaction.keySet ++ now.groupsInClustering.keySet ++ now.pending
+      .filter(_.action == Action.LogCompaction).flatMap(now.compactionPlan(_).groups)
+    ClusteringPlanner.plan(settings.clustering, view.slicesOf(chosen).filterNot(s => planned(s.group)))
   }
 
   /** A key of another file group than its bucket's would not be found. */

@@ -43,26 +43,39 @@ object CompactionService {
       listsAll: Boolean,
       yields: Boolean = false
   ): Option[Instant] = {
-    if (!table.config.isMergeOnRead)
-      throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
+    requireLogs(table)
     settings.rule // if its class is not there, nothing is planned
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
-      now =>
-        val view   = new TableView(table.storage, table.config, now)
-        val choice = settings.compaction.choice
-        // Which partitions are the latest can only be decided among all.
-        val logged = if (listsAll || choice.strategies.contains(CompactionStrategy.DayBased)) None
-        else LoggedPartitions.of(table.config, now)
-        val all        = logged.getOrElse(view.partitions)
-        val partitions = CompactionSelection.partitions(choice, all, localTime(table).toLocalDate)
-        val slices     = if (logged.isDefined) view.slicesOfAny(partitions) else view.slicesOf(partitions)
-        val operations = slices.filter(_.logs.nonEmpty).map(operation)
-        val chosen     = CompactionSelection.operations(choice, operations)
-        val isWhole    = partitions.size == all.size && chosen.size == operations.size
-        val waits      = yields && now.runningWrites.exists(_.action == Action.ReplaceCommit)
-        Some(CompactionPlan(chosen, if (isWhole) LoggedPartitions.ofAllSlices else Map.empty)).filter(_ =>
-          chosen.nonEmpty && !waits)
+      now => plan(new OpenTable(table.storage, table.config, now), settings, listsAll, yields)
     }
+  }
+
+  private[service] def requireLogs(table: OpenTable): Unit =
+    if (!table.config.isMergeOnRead)
+      throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
+
+  /** The plan of a compaction now; None if there is nothing to compact. */
+  private[service] def plan(
+      table: OpenTable,
+      settings: WriteConfig,
+      listsAll: Boolean,
+      yields: Boolean
+  ): Option[CompactionPlan] = {
+    val now    = table.timeline
+    val view   = new TableView(table.storage, table.config, now)
+    val choice = settings.compaction.choice
+    // Which partitions are the latest can only be decided among all.
+    val logged = if (listsAll || choice.strategies.contains(CompactionStrategy.DayBased)) None
+    else LoggedPartitions.of(table.config, now)
+    val all        = logged.getOrElse(view.partitions)
+    val partitions = CompactionSelection.partitions(choice, all, localTime(table).toLocalDate)
+    val slices     = if (logged.isDefined) view.slicesOfAny(partitions) else view.slicesOf(partitions)
+    val operations = slices.filter(_.logs.nonEmpty).map(operation)
+    val chosen     = CompactionSelection.operations(choice, operations)
+    val isWhole    = partitions.size == all.size && chosen.size == operations.size
+    val waits      = yields && now.runningWrites.exists(_.action == Action.ReplaceCommit)
+    Some(CompactionPlan(chosen, if (isWhole) LoggedPartitions.ofAllSlices else Map.empty)).filter(_ =>
+      chosen.nonEmpty && !waits)
   }
 
   private def operation(slice: FileSlice): CompactionOperation =

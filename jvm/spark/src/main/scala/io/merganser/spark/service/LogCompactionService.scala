@@ -53,6 +53,11 @@ object LogCompactionService {
     }
   }
 
+  /** The slices that a log compaction would take now. */
+  private[service] def chosen(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[FileSlice] =
+    withEnough(session, table, settings,
+      LogCompactionSelection.candidates(table.view.slices, table.config, table.timeline))
+
   /** The slices with enough blocks of several writes, by the headers of their blocks. */
   private def withEnough(
       session: SparkSession,

@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.StructType
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
  * @param notes        what else the user should know
+ * @param dryRun       of a write that was not committed: what it would have done to rows
  */
 final case class WriteResult(
     instant: String,
@@ -34,7 +35,8 @@ final case class WriteResult(
     rowsWritten: Long,
     bytesWritten: Long,
     elapsedMs: Long,
-    notes: WriteNotes = WriteNotes()
+    notes: WriteNotes = WriteNotes(),
+    dryRun: Option[DryRun] = None
 )
 
 object WriteResult {
@@ -171,14 +173,15 @@ final class TableWrite(
     val action =
       if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     var prepared: Option[PreparedRows] = None
-    val (instant, written, notes) =
+    val (instant, written, notes, preview) =
       try
-        Transaction.run(storage, config, action, options(readAt)) { transaction =>
+        transacted(action, readAt) { transaction =>
           val table = new OpenTable(storage, config, transaction.timeline)
           requireSameColumns(table, transaction.instant)
           // With a base file left by a dead writer, other engines' readers would lose later updates of its group.
           def moveOrphans(partitions: Seq[String]): Unit =
-            partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
+            if (!transaction.isDryRun)
+              partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
           val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, moveOrphans)
           val incoming = rows(table, slices, transaction.instant)
@@ -192,9 +195,11 @@ final class TableWrite(
             extra = extraMetadata(table, schema, written),
             replacedFileIds = replacedBy(replaced, stats.keySet, table)
           )
-          BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
+          if (!transaction.isDryRun)
+            BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
+          def previewed = settings.dryRun.map(DryRun.of(session, table, settings, written, metadata.replacedFileIds, _))
           if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.commitsEmpty)
-            Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
+            Work(("", written, WriteNotes(ignoredOptions = settings.ignored), previewed), None)
           else {
             val fileIds = written.map(_.stat.fileId).toSet
             val touched = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
@@ -202,15 +207,21 @@ final class TableWrite(
             val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
               settings.nonBlocking, BucketPlaces.ranges(index, table, transaction.instant, isOverwrite))
             val notes = this.notes(schema).copy(warnings = CompiledRule.warning(config, schema).toSeq)
-            Work((transaction.instant, written, noteLogs(notes, slices.listed, written.map(_.stat))),
+            Work((transaction.instant, written, noteLogs(notes, slices.listed, written.map(_.stat)), previewed),
               Some(CommitRequest(metadata, touched, basis)))
           }
         }
       catch {
         case failure: Throwable => throw prepared.fold(failure)(_.named(failure))
       }
-    result(instant, written, started).copy(notes = notes)
+    val done = result(if (preview.isEmpty) instant else "", written, started).copy(notes = notes, dryRun = preview)
+    if (preview.isDefined) DryRuns.keep(session, done)
+    done
   }
+
+  private def transacted[T](action: Action, readAt: Option[Timeline])(body: Transaction => Work[T]): T =
+    if (settings.dryRun.isDefined) Transaction.dryRun(storage, config, action, options(readAt))(body)
+    else Transaction.run(storage, config, action, options(readAt))(body)
 
   private def options(readAt: Option[Timeline]): Transaction.Options =
     Transaction.Options.of(settings).copy(readAt = readAt, opened = Some(opened.timeline))

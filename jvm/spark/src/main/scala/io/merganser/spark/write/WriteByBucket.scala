@@ -39,7 +39,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     val shuffle = shuffled(placed(source, places, ofSlices, tasks, paths), columns, tasks)
     val written = shuffle.run()
     val used    = paths.value
-    places.store(used)
+    if (!transaction.isDryRun) places.store(used)
     val listed   = slices.of(used.keySet).filter(slice => used.contains(slice.partitionPath))
     val existing = session.sparkContext.broadcast(places.byBucket(listed, table))
     val isLogged = config.isMergeOnRead

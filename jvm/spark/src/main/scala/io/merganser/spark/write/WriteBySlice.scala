@@ -51,7 +51,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
     val placement = places.fold(planned)(planned.withBuckets(_, work.newBuckets, transaction.instant))
-    places.foreach(p =>
+    if (!transaction.isDryRun) places.foreach(p =>
       p.store(work.newBuckets.map(_._1).map(path => path -> Set(p.in(path).code)).toMap))
     if (placement.targets.isEmpty) Nil
     else {
@@ -75,7 +75,13 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
         (_: UTF8String, group: Int) =>
           shared.value.targets(group))
       if (work.moved == 0) written
-      else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
+      else {
+        val head = written.head
+        // Readers see a moved row once, whether or not its delete is in a log.
+        val merged = MergeCounts(inserted = -work.moved, deleted = -work.moved, updated = work.moved)
+        written.updated(0, head.copy(counts = head.counts + asUpdates(work.moved),
+            preview = head.preview.map(p => p.copy(counts = p.counts + merged))))
+      }
     }
   }
 

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{LogWrites, BatchMerge, StoredRows, GroupWriter}
+import io.merganser.spark.write.merge.{LogWrites, BatchMerge, Previewing, StoredRows, GroupWriter}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -39,7 +39,10 @@ private[write] final case class WriteTasks(
     newKeysIn: Option[IndexType.Bucket] = None
 ) {
   private[write] val config = table.config
-  private val writer        = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
+  private val writer = {
+    val files = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
+    if (transaction.isDryRun) files.discarding else files
+  }
 
   private val open = mutable.ArrayBuffer.empty[PersistedRows]
 
@@ -126,7 +129,16 @@ private[write] final case class WriteTasks(
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target, table.rowKey)
+    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target, table.rowKey,
+      table.storage, settings.dryRun.map(previewing))
+  }
+
+  private def previewing(rows: Int): Previewing = {
+    val columns = CompiledRule.layoutSchema(incoming.layout, schema, config, settings.rule)
+    val reader =
+      new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline),
+        rowKey = table.rowKey)
+    Previewing(rows, session.sessionState.conf.sessionLocalTimeZone, settings.rule, schema, reader)
   }
 
   private def toLogs: LogWrites = {

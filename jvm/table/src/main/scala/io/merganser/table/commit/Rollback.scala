@@ -85,6 +85,11 @@ object Rollback {
       }
   }
 
+  /** What [[failed]] would roll back by a timeline; changes nothing. */
+  def preview(storage: Storage, config: TableConfig, options: Transaction.Options, timeline: Timeline): Seq[Instant] =
+    timeline.runningWrites.filter(hasFailed(storage, options, _)) ++
+      ClusteringSchedule.abandoned(storage, config, timeline, options.clusteringExpiry)
+
   /** Whether a pending write counts as failed under the settings. */
   private[table] def hasFailed(storage: Storage, options: Transaction.Options, pending: Instant): Boolean =
     options.failedWrites match {

@@ -53,6 +53,14 @@ object TableUpgrade {
     }
 
   /**
+   * The properties that an upgrade would give the table; changes nothing.
+   *
+   * @throws MerganserException what [[UpgradedTable.properties]] throws
+   */
+  def preview(config: TableConfig, columns: StructType): TableConfig =
+    if (config.version >= UpgradedTable.Version) config else TableConfig(UpgradedTable.properties(config, columns))
+
+  /**
    * Files of the timeline in the layout that the table does not have, or no longer has: copies that an upgrade left
    * which died. Files of instants that are not on the timeline are not among them: another engine, whose upgrades move
    * the files, may have left those.

@@ -24,6 +24,7 @@ import scala.util.control.NonFatal
  * @param action   commit, deltacommit, replacecommit, compaction
  * @param timeline as of the start of the write; the slices that it writes to come from this timeline, so that nothing
  *                 that completes later is missed
+ * @param isDryRun true if it is not on the timeline, and may create no file
  */
 final class Transaction private[table] (
     storage: Storage,
@@ -32,7 +33,8 @@ final class Transaction private[table] (
     val action: Action,
     val timeline: Timeline,
     options: Transaction.Options,
-    run: Option[CompactionRun] = None
+    run: Option[CompactionRun] = None,
+    val isDryRun: Boolean = false
 ) {
 
   import Transaction.Log
@@ -59,7 +61,7 @@ final class Transaction private[table] (
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
    */
   def commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis()): Instant = {
-    if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
+    if (ended.get || isDryRun) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
     if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
     val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
@@ -334,6 +336,27 @@ object Transaction {
   )(body: Transaction => Work[T]): T = {
     Rollback.failed(storage, config, options)
     begin(storage, config, action, options = options).run(body)
+  }
+
+  /**
+   * Runs the body of a write that is not committed: it is not put on the timeline, takes no lock, and creates no file.
+   * What would be refused before a write begins is refused here too; what other writers may do until a commit is not
+   * known.
+   *
+   * @throws io.merganser.merge.MerganserException what [[begin]] throws, and the body
+   */
+  def dryRun[T](
+      storage: Storage,
+      config: TableConfig,
+      action: Action,
+      options: Options
+  )(body: Transaction => Work[T]): T = {
+    val timeline = Timeline.load(storage, config, options.opened)
+    TableFeatures.requireWritable(storage, config, timeline, options.permits)
+    val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
+    val none    = options.copy(heartbeatMs = None)
+    try body(new Transaction(storage, config, instant, action, timeline, none, isDryRun = true)).result
+    catch { case failure: Throwable => throw userError(failure) }
   }
 
   /** The user's error among the causes of Spark's failure of a task; the failure itself if there is none. */

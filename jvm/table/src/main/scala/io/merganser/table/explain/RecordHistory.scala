@@ -130,7 +130,7 @@ final class RecordHistory(
           val commit  = commitOf(row, base.instant)
           val isNew = if (row.isNullAt(commitTime)) before == null || !isSame(before.row, row)
           else commit == base.instant
-          val decision = if (!isNew) RecordDecision.Stored else of(reasons.of(rowOf(before), row))
+          val decision = if (!isNew) RecordDecision.Stored else RecordDecision.of(reasons.of(rowOf(before), row))
           val reason =
             if (isNew) sentences.written(decision, before, row)
             else sentences.stored(base.instant, commit, before != null && !isSame(before.row, row))
@@ -176,13 +176,7 @@ final class RecordHistory(
 
     private def logged(slice: FileSlice, traced: TraceStep, commit: String, file: String): RecordStep = {
       val TraceStep(version, before, after, outcome) = traced
-      val decision = outcome match {
-        case Outcome.Unchanged                => RecordDecision.Ignored
-        case Outcome.Late                     => RecordDecision.Lost
-        case Outcome.Deleted | Outcome.Absent => RecordDecision.Deleted
-        case Outcome.Inserted                 => RecordDecision.Won
-        case _                                => of(reasons.of(before.row, after.row))
-      }
+      val decision                                   = RecordDecision.of(traced, reasons)
       outcome match {
         case Outcome.Inserted | Outcome.Updated =>
           current = steps.length
@@ -218,13 +212,6 @@ final class RecordHistory(
     private def live(version: Version): Version = if (version == null || version.isDelete) null else version
 
     private def rowOf(version: Version): InternalRow = if (version == null) null else version.row
-
-    private def of(reason: UTF8String): RecordDecision = reason match {
-      case ChangeReason.Tie     => RecordDecision.Tie
-      case ChangeReason.Filled  => RecordDecision.Filled
-      case ChangeReason.Deleted => RecordDecision.Deleted
-      case _                    => RecordDecision.Won
-    }
 
     private def isSame(one: InternalRow, other: InternalRow): Boolean = sentences.row(one) == sentences.row(other)
   }

@@ -1,6 +1,9 @@
 package io.merganser.table.explain
 
+import io.merganser.merge.buffer.{Outcome, TraceStep}
+import io.merganser.table.change.ChangeReason
 import io.merganser.table.slice.FileSlice
+import org.apache.spark.unsafe.types.UTF8String
 
 /** What became of a version of a key when it was merged. */
 sealed abstract class RecordDecision(val name: String) extends Serializable {
@@ -35,6 +38,21 @@ object RecordDecision {
 
   /** The file group was replaced by others, to which its rows moved or with which they are gone. */
   case object Replaced extends RecordDecision("replaced")
+
+  private[explain] def of(step: TraceStep, reasons: ChangeReason): RecordDecision = step.outcome match {
+    case Outcome.Unchanged                => Ignored
+    case Outcome.Late                     => Lost
+    case Outcome.Deleted | Outcome.Absent => Deleted
+    case Outcome.Inserted                 => Won
+    case _                                => of(reasons.of(step.before.row, step.after.row))
+  }
+
+  private[explain] def of(reason: UTF8String): RecordDecision = reason match {
+    case ChangeReason.Tie     => Tie
+    case ChangeReason.Filled  => Filled
+    case ChangeReason.Deleted => Deleted
+    case _                    => Won
+  }
 }
 
 /** What a version provides. */

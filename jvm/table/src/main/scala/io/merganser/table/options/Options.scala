@@ -334,6 +334,11 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     "txnAppId")
   val TransactionVersion: OptionEntry = write("spark.merganser.write.txnVersion", Integer(0), None,
     "Number of the write within spark.merganser.write.txnAppId; greater for each new write.", "txnVersion")
+  val DryRun: OptionEntry = write("spark.merganser.write.dryRun", Bool, Some("false"),
+    "The write runs without a commit: rows are prepared, merged and counted, and nothing is written. Its result has " +
+      "the counts, and some of the rows before and after.", "dryRun")
+  val DryRunRows: OptionEntry = write("spark.merganser.write.dryRun.rows", Integer(0), Some("20"),
+    "Most rows that the result of a dry run shows.", "dryRun.rows")
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Integer(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
   val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.AnyString, None,
@@ -498,7 +503,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
-    HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
+    HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion,
+    DryRun, DryRunRows
   ) ++ ofStreams ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
     QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant,
     ChangeImages, ChangeReasons, AllowedClasses

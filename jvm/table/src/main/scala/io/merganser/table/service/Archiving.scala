@@ -58,6 +58,13 @@ final class Archiving(
       Archived(0, None, None, Timeline.load(storage, config).completed.size))
   }
 
+  /** What [[run]] would move now, oldest first; changes nothing, and takes no lock. */
+  def preview(timeline: Timeline): Seq[Instant] = {
+    val due    = ArchivingPlan.writes(timeline, settings, config.isMergeOnRead)
+    val writes = if (due.isEmpty) Nil else bounded(timeline, due)
+    (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
+  }
+
   /** Archives a limited number of instants, during which other writers wait. */
   def runOnce(): Archived = TableLock.hold(storage, lock) { held =>
     val timeline = Timeline.load(storage, config)

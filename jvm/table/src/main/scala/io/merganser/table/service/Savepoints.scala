@@ -61,6 +61,18 @@ final class Savepoints(
     (1 to Attempts).iterator.map(i => attempt(requested, by, comments, mayRepeat = i < Attempts))
       .collectFirst { case Some(savepoint) => savepoint }.get
 
+  /**
+   * The files, by partition path, that a savepoint would keep; changes nothing.
+   *
+   * @return the requested time of the write, and its files
+   * @throws MerganserException as [[create]]
+   */
+  def preview(requested: Option[String]): (String, Map[String, Seq[String]]) = {
+    val now   = Timeline.load(storage, config)
+    val write = writeOf(now, requested)
+    (write.requested, files(now, write))
+  }
+
   /** None if a clean began while the files were listed, so that they must be listed again. */
   private def attempt(
       requested: Option[String],

@@ -24,7 +24,7 @@ object StreamWriteConfig {
   /**
    * @param table None if the first micro-batch creates it
    * @throws MerganserException what [[Settings.ofWrite]] throws; STREAM_NUMBERS_ITS_WRITES where the options number
-   *                            the writes
+   *                            the writes; DRY_RUN_UNSUPPORTED
    */
   def parse(
       options: Map[String, String],
@@ -36,6 +36,8 @@ object StreamWriteConfig {
     Seq(Options.TransactionApp, Options.TransactionVersion).filterNot(settings.isFromSession)
       .flatMap(entry => settings.configured(entry)).foreach(own =>
         throw MerganserException("STREAM_NUMBERS_ITS_WRITES", "key" -> own.name, "value" -> own.value))
+    settings.configured(Options.DryRun).filter(_.value.toBoolean).foreach(dry =>
+      throw MerganserException("DRY_RUN_UNSUPPORTED", "what" -> "a stream", "key" -> dry.name))
     val compactions = Seq(Options.InlineCompaction, Options.AsyncCompaction, Options.ScheduleInline)
     val compacts = !settings.bool(Options.StreamWithoutCompaction, stored) &&
       compactions.forall(settings.explicitOrStored(_, stored).isEmpty)

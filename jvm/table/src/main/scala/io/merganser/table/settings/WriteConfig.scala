@@ -50,6 +50,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param widensToString        a frame, or a MERGE with schema evolution, may turn a column into a string column
  * @param deleteMark            of the table, or, below version 9 where tables cannot store it, of this write
  * @param keyForm               settings of the strings of key and partition path, by name, for a table that stores none
+ * @param mergerClasses         classes of mergers to choose from
  * @param findRule              the table's merge rule
  * @param eventTimeField        column whose range is recorded in the commit's statistics
  * @param commitMetadata        extra metadata of the commit
@@ -69,6 +70,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  * @param hiveSync              how the table is registered in a Hive metastore after the commit, if it is
  * @param ignored               options without effect that a job may miss
+ * @param dryRun                most rows to show of a dry run; None: the write is committed
  */
 final case class WriteConfig(
     operation: WriteOperation,
@@ -84,6 +86,7 @@ final case class WriteConfig(
     widensToString: Boolean,
     deleteMark: Option[DeleteMark],
     keyForm: Map[String, String],
+    mergerClasses: Seq[String],
     findRule: () => StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
@@ -104,7 +107,8 @@ final case class WriteConfig(
     conflictRetries: Int,
     shuffleTasks: Option[Int],
     hiveSync: Option[HiveSyncSettings],
-    ignored: Seq[IgnoredOption]
+    ignored: Seq[IgnoredOption],
+    dryRun: Option[Int]
 ) {
 
   /**
@@ -136,6 +140,10 @@ object WriteConfig {
   /** Whether a write requests that its table be upgraded to the newest version first. */
   def requestsUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
+  /** Whether a write is a dry run, before its table is known. */
+  def isDryRun(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
+    dryRun(Settings.ofWrite(options, sessionConf)).isDefined
 
   /** The transaction of a write, before its table is known. */
   def transaction(options: Map[String, String], sessionConf: Map[String, String]): Option[AppTransaction] =
@@ -201,8 +209,8 @@ object WriteConfig {
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
       keyForm = (Options.TimeBased ++ Options.KeyForms).flatMap(e => settings.explicit(e).map(e.key -> _)).toMap,
-      findRule = () =>
-        StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)),
+      mergerClasses = mergerClasses(settings, stored),
+      findRule = () => StoredRule.of(table, mergerClasses(settings, stored)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
       commitMetadata = settings.commitMetadata,
       permits = TableAccess.permits(settings, stored),
@@ -222,11 +230,15 @@ object WriteConfig {
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
       hiveSync = HiveSyncOptions.of(settings, stored, table),
-      ignored = settings.ignored
+      ignored = settings.ignored,
+      dryRun = dryRun(settings)
     )
     if (needsRule) { config.rule; () }
     config
   }
+
+  private def mergerClasses(settings: Settings, stored: Map[String, String]): Seq[String] =
+    settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)
 
   private def operationOf(settings: Settings, table: TableConfig, source: WriteSource): WriteOperation = {
     val stored = table.properties
@@ -338,6 +350,10 @@ object WriteConfig {
         throw MerganserException("TRANSACTION_INCOMPLETE", "app" -> app.getOrElse("none"),
           "version" -> version.getOrElse("none"))
     }
+
+  /** Never a default that the table stores: no write would be committed any more. */
+  private def dryRun(settings: Settings): Option[Int] =
+    if (settings.explicit(Options.DryRun).exists(_.toBoolean)) Some(settings.whole(Options.DryRunRows).toInt) else None
 
   private def policyOfMode(settings: Settings, stored: Map[String, String]): String =
     if (settings.required(Options.ConcurrencyMode, stored) == "SINGLE_WRITER") "EAGER" else "LAZY"

@@ -9,10 +9,10 @@ import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{BooleanType, StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -191,6 +191,25 @@ final class SliceReader(
     new OpenLogMerge(buffer.emitted(), compiled.layout, scanned.instants, buffer)
   }
 
+  /**
+   * What each key of the slice is, in ascending order of its unsigned bytes: its row, or the delete that removed it,
+   * with the columns of [[schema]]. Two columns follow: whether it is a delete, and whether an unconditional one.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def keyStates(slice: FileSlice): SliceRows = {
+    val open   = merge(slice)
+    val flags  = new GenericInternalRow(2)
+    val joined = new JoinedRow
+    val states = Iterator.continually(open.merge).takeWhile(_.next()).filter(merge =>
+      merge.isLive || !merge.winner.isPartial).map { merge =>
+      flags.update(0, !merge.isLive)
+      flags.update(1, !merge.isLive && merge.winner.isUnconditional)
+      joined(merge.row, flags)
+    }
+    opened(SortedRows.byKey(states, SliceReader.withFlags(compiled.layout)), Seq(open))
+  }
+
   /** The base file's rows with the columns of [[schema]], as a merge reads them. */
   def storedRows(slice: FileSlice): SliceRows = {
     val reader = openBase(slice, ofMerge, keyFilters)
@@ -288,6 +307,9 @@ object SliceReader {
   private val BatchRows = 4096
 
   val DefaultBufferBytes: Long = 256L << 20
+
+  private def withFlags(layout: RowLayout): RowLayout = layout.copy(schema =
+    StructType(layout.schema ++ Seq("isDelete", "isUnconditional").map(StructField(_, BooleanType, nullable = false))))
 
   private[slice] def missingNamed[T](config: TableConfig, what: => String)(read: => T): T =
     try read

@@ -9,14 +9,18 @@ import io.merganser.table.options.ChangeLogging
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
 import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{DiscardedFiles, Storage}
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** One written file, as the commit will record it. */
-final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
+/**
+ * One written file, as the commit will record it.
+ *
+ * @param preview of a dry run: what became of the rows of the file group, in the first of its files
+ */
+final case class SliceWritten(stat: WriteStat, counts: MergeCounts, preview: Option[MergePreview] = None)
 
 /**
  * Writes base files and log files of one instant.
@@ -90,6 +94,12 @@ final case class SliceWriter(
         file.abort()
         throw e
     }
+  }
+
+  /** The same writer, whose files and markers go nowhere: a dry run needs their sizes. */
+  def discarding: SliceWriter = {
+    val nowhere = DiscardedFiles.storage(storage)
+    copy(storage = nowhere, markers = new Markers(nowhere, instant), changes = None)
   }
 
   /** Deletes a file that belongs to this write alone. In version 6, writes share log files. */

@@ -20,6 +20,9 @@ object SparkBridge {
   /** The expression behind a column; unresolved where the column names fields. */
   def expression(column: Column): Expression = column.expr
 
+  /** A session with the settings, temporary views and functions of another one. */
+  def cloned(session: SparkSession): SparkSession = session.cloneSession()
+
   /** A logical plan as a data frame. */
   def ofRows(session: SparkSession, plan: LogicalPlan): DataFrame = Dataset.ofRows(session, plan)
 

@@ -21,6 +21,9 @@ object SparkBridge {
   /** The expression behind a column; unresolved where the column names fields. */
   def expression(column: Column): Expression = ColumnNodeToExpressionConverter(column.node)
 
+  /** A session with the settings, temporary views and functions of another one. */
+  def cloned(session: SparkSession): SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
+
   /** A logical plan as a data frame. */
   def ofRows(session: SparkSession, plan: LogicalPlan): DataFrame =
     classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan)

@@ -49,5 +49,5 @@ private[procedures] object CommitColumns {
     files :+ elapsed.orNull
   }
 
-  private def snake(name: String): String = name.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT)
+  def snake(name: String): String = name.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT)
 }

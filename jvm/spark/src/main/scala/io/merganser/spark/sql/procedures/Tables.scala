@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.UpgradeService
+import io.merganser.spark.service.{ServicePreviews, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.avro.AvroSchemas
@@ -159,15 +159,25 @@ object UpgradeTable extends Procedure {
 
   override val parameters: Seq[Parameter] =
     Seq(Parameter.table, Parameter("to_version", StringType, "version to upgrade to", default = Some("NINE")),
-      Parameter.path)
+      Parameter.path,
+      Parameter("dry_run", BooleanType,
+        "true: nothing is changed, and `steps` are those of dry_run_service(service => 'upgrade')",
+        default = Some("false")))
 
-  override val result: StructType = Procedure.columns("result" -> BooleanType)
+  override val result: StructType = Procedure.columns("result" -> BooleanType, "steps" -> ArrayType(StringType))
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val path = arguments.tablePath(session)
     arguments.string("to_version").filterNot(v => v.toUpperCase(Locale.ROOT) == "NINE" || v == "9")
       .foreach(other => throw arguments.invalid("to_version", other, "NINE"))
-    UpgradeService.run(session, path, Map.empty)
-    Seq(Row(true))
+    if (arguments.boolean("dry_run").contains(true)) {
+      val table = OpenTable.load(session, path)
+      val own   = arguments.settings(session, table, Map.empty)
+      val steps = ServicePreviews.of(session, table, own, "upgrade", Map.empty)
+      Seq(Row(false, steps.map(_.toString)))
+    } else {
+      UpgradeService.run(session, path, Map.empty)
+      Seq(Row(true, null))
+    }
   }
 }

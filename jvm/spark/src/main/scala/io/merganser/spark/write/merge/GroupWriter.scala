@@ -1,12 +1,13 @@
 package io.merganser.spark.write.merge
 
 import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
+import io.merganser.merge.buffer.{MergeIterator, SortedMerge, SortedRows, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -71,6 +72,8 @@ final case class LogWrites(
  * @param groupOrdinal ordinal of the column with the number of a row's file group
  * @param target       the file group of a (partition path, group number)
  * @param rowKey       how keys of stored rows are computed, in a table that stores none
+ * @param stored       where the stored rows are
+ * @param previewing   of a dry run
  */
 final class GroupWriter(
     writer: SliceWriter,
@@ -81,7 +84,9 @@ final class GroupWriter(
     groupOrdinal: Int,
     logs: LogWrites,
     target: (UTF8String, Int) => FileGroupTarget,
-    rowKey: Option[RowKey]
+    rowKey: Option[RowKey],
+    stored: Storage,
+    previewing: Option[Previewing]
 ) extends Serializable {
   private val layout  = compiled.layout
   private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
@@ -113,22 +118,26 @@ final class GroupWriter(
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
     val combines = batchMerge.combines(group)
+    val preview  = previewing.map(new GroupPreview(_, group, cursor, fold))
+    val versions = preview.fold(cursor)(_.seen)
     if (group.isLog) {
-      val (written, merge) = appendLog(group.slice.get, cursor, fold, token)
-      counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
+      val (written, merge) = appendLog(group.slice.get, versions, fold, token, preview)
+      previewed(counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines),
+        preview)
     } else {
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
-        val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = batchMerge.merge(group, stored, cursor, layout, fold)
+        val rows   = base.map(_.sorted).getOrElse(Iterator.empty)
+        val merge  = batchMerge.merge(group, rows, versions, layout, fold)
+        val result = preview.fold[MergeIterator](merge)(_.of(merge))
         val written =
           if (group.slice.isEmpty && !group.isBucket)
-            writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)
+            writer.writeNewBases(group.partitionPath, group.fileId, result, ordering.orNull, token)
           else
-            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, updatesCommitMetadata = true,
+            writer.writeBase(group.partitionPath, group.fileId, group.slice, result, updatesCommitMetadata = true,
               ordering.orNull,
               token).toSeq
-        counted(written, merge, combines)
+        previewed(counted(written, merge, combines), preview)
       } finally base.foreach(_.close())
     }
   }
@@ -137,7 +146,8 @@ final class GroupWriter(
       slice: FileSlice,
       cursor: VersionCursor,
       fold: KeyFold,
-      token: WriteToken
+      token: WriteToken,
+      preview: Option[GroupPreview]
   ): (Seq[SliceWritten], SortedMerge) = {
     val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
@@ -152,9 +162,39 @@ final class GroupWriter(
             SortedMerge.forLog(completed, layout, fold)
           }
       }
-      (writer.appendLog(slice, merge, layout, token, logs.writesDeletedRows), merge)
+      def append(result: MergeIterator) = writer.appendLog(slice, result, layout, token, logs.writesDeletedRows)
+      (preview.fold(append(merge))(_.appending(slice, merge)(append)), merge)
     } finally open.foreach(_._1.close())
   }
+
+  /** What a dry run shows of one file group. */
+  private final class GroupPreview(how: Previewing, group: FileGroupTarget, cursor: VersionCursor, fold: KeyFold) {
+    private[this] val rows  = how.open(layout, group.partitionPath, batchMerge.mergesStored)
+    private[this] var ofLog = Option.empty[MergeCounts]
+    val seen: SeenVersions  = new SeenVersions(cursor, layout)
+
+    def of(merge: SortedMerge): MergeIterator = new FollowedMerge(merge, fold)(new BasePreview(layout, seen, rows).see)
+
+    def appending(slice: FileSlice, merge: SortedMerge)(
+        append: MergeIterator => Seq[SliceWritten]
+    ): Seq[SliceWritten] = {
+      val log = new LogPreview(how.stored, slice, layout, fold, ordering.orNull, seen, rows)
+      try {
+        val written = append(new FollowedMerge(merge, fold)(log.see))
+        ofLog = Some(log.result)
+        written
+      } finally log.close()
+    }
+
+    def result(written: Seq[SliceWritten]): MergePreview = {
+      val all = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
+      MergePreview(ofLog.fold(all)(_.copy(duplicates = all.duplicates)), rows.result)
+    }
+  }
+
+  private def previewed(written: Seq[SliceWritten], preview: Option[GroupPreview]): Seq[SliceWritten] =
+    preview.fold(written)(p =>
+      written.headOption.fold(written)(_.copy(preview = Some(p.result(written))) +: written.tail))
 
   private def counted(written: Seq[SliceWritten], merge: SortedMerge, combines: Boolean): Seq[SliceWritten] =
     first(written)(_.copy(duplicates = if (combines) merge.duplicateCount else 0L))
@@ -165,7 +205,7 @@ final class GroupWriter(
 
   /** A base file's rows in key order. */
   private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
-    private[this] val reader = new TableFileReader(writer.storage, partitionPath, base, columns,
+    private[this] val reader = new TableFileReader(stored, partitionPath, base, columns,
       versions = writer.history.map(_.columns(base.instant)))
 
     val sorted: Iterator[InternalRow] =

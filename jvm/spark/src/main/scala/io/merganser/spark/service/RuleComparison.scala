@@ -1,0 +1,129 @@
+package io.merganser.spark.service
+
+import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.explain.RecordSentences
+import io.merganser.table.options.Options
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
+import io.merganser.table.settings.{NewTable, WriteConfig}
+import io.merganser.table.slice.LogVisibility
+import io.merganser.table.verify.{GroupComparison, OtherRule, RuleDifference, RuleReplay}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
+
+/**
+ * The rows of a table under its rule and under another one, as far as versions are retained.
+ *
+ * @param stored   the table's rule, in a few words
+ * @param other    the other rule
+ * @param oldest   instant of the oldest file that was read; None in an empty table
+ * @param notes    what could not be seen, a sentence each
+ */
+final case class ComparisonReport(
+    stored: String,
+    other: String,
+    fileGroups: Int,
+    oldest: Option[String],
+    found: GroupComparison,
+    notes: Seq[String]
+) {
+
+  /** As steps of an upgrade. */
+  private[service] def steps: Seq[PreviewedStep] = {
+    val summary = s"from $stored to $other: ${found.differing} of ${found.compared} rows with several retained " +
+      s"versions would be merged otherwise. ${notes.mkString(" ")}"
+    PreviewedStep("compare", "rule", detail = summary) +: found.examples.map { d =>
+      PreviewedStep("differ", d.key, Some(d.partitionPath), detail =
+        s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}")
+    }
+  }
+}
+
+/** What another merge rule would have made of a table's rows. Changes nothing. */
+object RuleComparison {
+
+  /**
+   * @param options of a write that creates a table with the other rule; key and partition columns are the table's, and
+   *                so are ordering fields that they do not name
+   * @param most    rows to return
+   * @throws io.merganser.merge.MerganserException what the creation of such a table throws
+   */
+  def of(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      options: Map[String, String],
+      most: Int
+  ): ComparisonReport = {
+    val own     = table.config
+    val conf    = FrameWrite.sessionConf(session)
+    val ordered = Options.OrderingFields.names.exists(options.contains) || own.orderingFields.isEmpty
+    val named = Map(Options.RecordKey.key -> own.recordKeyFields.mkString(",")) ++
+      (if (ordered) Map.empty else Map(Options.OrderingFields.key -> own.orderingFields.mkString(","))) ++ options
+    val config = TableConfig(NewTable.properties(named, table.schema, own.name, sessionConf = conf))
+    compared(session, table, settings, OtherRule(config, WriteConfig.parse(named, conf, config, creating = true).rule),
+      most)
+  }
+
+  /** The same for the properties that an upgrade gives the table. */
+  private[service] def ofUpgrade(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      upgraded: TableConfig,
+      most: Int
+  ): ComparisonReport = {
+    val classes = settings.mergerClasses
+    compared(session, table, settings, OtherRule(upgraded, StoredRule.of(upgraded, classes)), most)
+  }
+
+  private def compared(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      other: OtherRule,
+      most: Int
+  ): ComparisonReport = {
+    val current = table.view.slices.map(_.group).toSet
+    val groups = table.view.allSlices(table.view.partitions).filter(slice => current(slice.group))
+      .groupBy(_.group).toSeq.sortBy { case (group, _) => (group.partitionPath, group.fileId) }
+      .map(_._2.sortBy(_.baseInstant).toIndexedSeq)
+    val replay = new RuleReplay(table.storage, table.config, settings.rule, other, table.schema,
+      LogVisibility(table.timeline), table.rowKey, session.sessionState.conf.sessionLocalTimeZone, most)
+    val found =
+      if (groups.isEmpty) Nil
+      else {
+        val tasks = math.min(groups.size, 4 * session.sparkContext.defaultParallelism)
+        ServiceStep(session, table, "compare merge rules") {
+          Partitions.collect(session.sparkContext.parallelize(groups, tasks))(_.map(replay.of))
+        }
+      }
+    val all = found.foldLeft(GroupComparison(0, 0, 0, Nil))(_ + _)
+    ComparisonReport(
+      RecordSentences.nameOf(settings.rule),
+      RecordSentences.nameOf(other.rule),
+      groups.size,
+      groups.map(_.head.baseInstant).reduceOption((a, b) => if (a < b) a else b),
+      all.copy(examples = first(all.examples, most)),
+      notes(table, all)
+    )
+  }
+
+  private def first(examples: Seq[RuleDifference], most: Int): Seq[RuleDifference] =
+    examples.sortBy(d => (d.partitionPath, d.key)).take(most)
+
+  private def notes(table: OpenTable, all: GroupComparison): Seq[String] = {
+    val single = all.rows - all.compared
+    Seq(
+      if (single > 0)
+        Some(s"$single of ${all.rows} rows have one retained version: what was merged into it before cannot be seen.")
+      else None,
+      if (table.config.isMergeOnRead) None
+      else
+        Some("A copy-on-write table keeps the rows that writes resulted in: versions that lost are in no file."),
+      Some("The oldest retained row of a key is what both rules begin with, and versions of one batch are as its " +
+        "write has combined them.")
+    ).flatten
+  }
+}

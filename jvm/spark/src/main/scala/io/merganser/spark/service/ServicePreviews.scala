@@ -1,0 +1,187 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.StoredKeyForm
+import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}
+import io.merganser.table.file.FileNames
+import io.merganser.table.service.RestoreReport
+import io.merganser.table.settings.WriteConfig
+import io.merganser.table.slice.FileSlice
+import io.merganser.table.timeline.ClusteringSlice
+import org.apache.spark.sql.SparkSession
+
+/**
+ * One thing that a service would do.
+ *
+ * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, merge, compare
+ * @param item          what it is done to: a file, a file group, an instant, a property, a record key
+ * @param partitionPath of the item, if it is in one
+ * @param files         that would be read or deleted for it
+ * @param bytes         of those files
+ * @param detail        more about it, a clause; may be empty
+ */
+final case class PreviewedStep(
+    action: String,
+    item: String,
+    partitionPath: Option[String] = None,
+    files: Int = 0,
+    bytes: Long = 0,
+    detail: String = ""
+) {
+  override def toString: String =
+    s"$action $item${partitionPath.filter(_.nonEmpty).fold("")(path => s" in $path")}" +
+      (if (detail.isEmpty) "" else s": $detail")
+}
+
+/** What services of a table would do now. Nothing is changed, and no lock is taken. */
+object ServicePreviews {
+
+  /** Most duplicate rows to list. */
+  private val Rows = 1000
+
+  /**
+   * Names of services, and the parameters that each takes besides the table.
+   *
+   * `where` and `order` are those of `run_clustering`.
+   */
+  val parameters: Map[String, Seq[String]] = Map(
+    "compaction"             -> Nil,
+    "log_compaction"         -> Nil,
+    "clustering"             -> Nil,
+    "clean"                  -> Nil,
+    "archiving"              -> Seq("min_commits", "max_commits"),
+    "savepoint"              -> Seq("instant"),
+    "delete_savepoint"       -> Seq("instant"),
+    "restore"                -> Seq("instant"),
+    "restore_savepoint"      -> Seq("instant"),
+    "rollback"               -> Seq("instant"),
+    "rollback_failed_writes" -> Nil,
+    "upgrade"                -> Nil,
+    "repair_duplicates"      -> Seq("partition"),
+    "repair_partitions"      -> Nil,
+    "repair_properties"      -> Nil,
+    "remove_orphans"         -> Nil
+  )
+
+  /**
+   * @param service   one of the names of [[parameters]]
+   * @param arguments by parameter
+   * @throws MerganserException what the service throws before it changes anything
+   */
+  def of(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      service: String,
+      arguments: Map[String, String]
+  ): Seq[PreviewedStep] = {
+    val instant = arguments.get("instant")
+    service match {
+      case "compaction"     => compaction(table, settings)
+      case "log_compaction" => logCompaction(session, table, settings)
+      case "clustering"     => clustering(table, settings)
+      case "clean" =>
+        CleaningService.preview(table, settings).files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
+      case "archiving" =>
+        val limits = settings.archive.keeping(arguments.get("min_commits").map(_.toInt),
+          arguments.get("max_commits").map(_.toInt), retained = None)
+        ArchiveService.preview(table, settings.copy(archive = limits)).map(i =>
+          PreviewedStep("archive", i.requested, detail = i.action.name))
+      case "savepoint" =>
+        val (write, files) = SavepointService.of(table).preview(instant)
+        files.toSeq.sortBy(_._1).map { case (path, names) =>
+          PreviewedStep("keep", write, Some(path), names.size, detail = names.mkString(", "))
+        }
+      case "delete_savepoint" =>
+        Seq(PreviewedStep("delete", SavepointService.of(table).find(instant).requested, detail = "savepoint"))
+      case "restore" =>
+        val target = instant.getOrElse(throw MerganserException("CALL_ARGUMENT_MISSING",
+          "procedure" -> "dry_run_service", "argument" -> "instant"))
+        restored(RestoreService.restore(session, table, settings, target, isPreview = true))
+      case "restore_savepoint" =>
+        restored(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
+      case "rollback" => restored(RestoreService.rollback(session, table, settings, instant, isPreview = true))
+      case "rollback_failed_writes" => failedWrites(table, settings)
+      case "upgrade"                => upgrade(session, table, settings)
+      case "repair_duplicates" =>
+        val keyed = StoredKeyForm.settled(settings, table)
+        DuplicateRepair.preview(session, table, keyed, arguments.get("partition"), Rows).rows.map { row =>
+          PreviewedStep(if (row.wins) "keep" else "delete", row.key, Some(row.partitionPath), detail = row.row)
+        }
+      case "repair_partitions" =>
+        RepairService.partitions(table, settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
+          PreviewedStep("add", FileNames.path(folder.path, ".hoodie_partition_metadata"), Some(folder.path)))
+      case "repair_properties" =>
+        PropertiesService.restore(session, table.storage.basePath.toString, Map.empty, dryRun = true)._2.map(change =>
+          PreviewedStep("set", change.key, detail = changed(change.before, change.after)))
+      case "remove_orphans" =>
+        RepairService.orphans(table, None).map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes, f.reason))
+      case other => throw new IllegalStateException(s"service '$other'")
+    }
+  }
+
+  private def of(action: String, slice: FileSlice, detail: String): PreviewedStep =
+    PreviewedStep(action, slice.fileId, Some(slice.partitionPath), slice.base.size + slice.logs.size, slice.sizeBytes,
+      detail)
+
+  private def compaction(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+    CompactionService.requireLogs(table)
+    settings.rule
+    val planned = table.timeline.pendingCompactions.flatMap(i => table.timeline.compactionPlan(i).groups).toSet
+    val chosen  = CompactionService.plan(table, settings, listsAll = true, yields = false).toSeq.flatMap(_.groups).toSet
+    table.view.slicesOf(planned ++ chosen).filter(_.logs.nonEmpty).map { slice =>
+      of("compact", slice, s"${slice.logs.size} log files are merged into a base file" +
+          (if (planned(slice.group)) ", as planned before" else ""))
+    }
+  }
+
+  private def logCompaction(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+    CompactionService.requireLogs(table)
+    LogCompactionService.chosen(session, table, settings).map { slice =>
+      PreviewedStep("compact", slice.fileId, Some(slice.partitionPath), slice.logs.size,
+        slice.logs.map(_.sizeBytes).sum, s"${slice.logs.size} log files are merged into one")
+    }
+  }
+
+  private def clustering(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+    ClusteringService.check(table, settings)
+    val planned = table.timeline.plannedClusterings.flatMap(_._2.groups)
+    val chosen  = ClusteringService.plan(table, settings).toSeq.flatMap(_.groups)
+    val groups  = planned.map(_ -> true) ++ chosen.map(_ -> false)
+    val slices  = table.view.slicesOf(groups.flatMap(_._1.slices.map(_.group)).toSet).map(s => s.group -> s).toMap
+    groups.zipWithIndex.flatMap { case ((group, isPlanned), number) =>
+      group.slices.flatMap((slice: ClusteringSlice) => slices.get(slice.group)).map { slice =>
+        of("cluster", slice, s"group ${number + 1}: ${group.slices.size} file groups become ${group.outputGroups}" +
+            (if (isPlanned) ", as planned before" else ""))
+      }
+    }
+  }
+
+  private def restored(report: RestoreReport): Seq[PreviewedStep] =
+    report.takenBack.map(t => PreviewedStep("roll back", t.instant, detail = t.operation.fold(t.action)(operation =>
+          s"$operation: ${t.inserted} inserted, ${t.updated} updated, ${t.deleted} deleted"))) ++
+      report.files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
+
+  private def failedWrites(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] =
+    Rollback.preview(table.storage, table.config, Transaction.Options.of(settings), table.timeline).map(i =>
+      PreviewedStep("roll back", i.requested, detail = s"${i.action}, ${i.state.shown}"))
+
+  /** The properties as they become, and the rows that the rule of the payload class merges otherwise then. */
+  private def upgrade(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+    val config   = table.config
+    val upgraded = TableUpgrade.preview(config, table.schema)
+    val keys     = (config.properties.keySet ++ upgraded.properties.keySet).toSeq.sorted
+    val changes = keys.filter(key => config.properties.get(key) != upgraded.properties.get(key)).map(key =>
+      PreviewedStep("set", key, detail = changed(config.properties.get(key), upgraded.properties.get(key))))
+    if (config.version >= upgraded.version) Nil
+    else {
+      val logs = if (config.isMergeOnRead) table.view.slices.filter(_.logs.nonEmpty) else Nil
+      failedWrites(table, settings) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
+        RuleComparison.ofUpgrade(session, table, settings, upgraded, Rows).steps
+    }
+  }
+
+  private def changed(before: Option[String], after: Option[String]): String =
+    s"${before.getOrElse("not set")} -> ${after.getOrElse("not set")}"
+}

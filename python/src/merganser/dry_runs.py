@@ -1,0 +1,383 @@
+"""What writes, services and other rules would do: nothing is changed. Counts are in rows unless they say otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from html import escape
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from merganser._transport import Transport, transport_for
+from merganser._wire import built, camel, wire
+from merganser.config import MergeMode, Options, merged_options
+
+
+def _row(text: Any) -> Any:
+    return json.loads(text) if isinstance(text, str) else text
+
+
+@dataclass(frozen=True)
+class DryRunRow:
+    """What a write would do to one row."""
+
+    outcome: str
+    """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a row that is not there) or
+    ``replaced`` (by an overwrite)."""
+    key: str = field(metadata=wire("recordKey"))
+    partition_path: str
+    """Empty in a table without partitions."""
+    reason: str
+    """Why, in a sentence, with the values that decided."""
+    incoming: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    """The columns that the last version of the key provides; ``None`` for a delete, and for a replaced row."""
+    before: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    after: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> DryRunRow:
+        """Build one from what the jar answers."""
+        return built(cls, answer)
+
+    def __str__(self) -> str:
+        where = f" in {self.partition_path}" if self.partition_path else ""
+        return f"{self.outcome} {self.key}{where}: {_shown(self.before)} -> {_shown(self.after)} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a write that was not committed would have done to rows.
+
+    The counts are those that readers would see, also of versions that go to logs, which a commit counts as appended.
+    """
+
+    inserted: int
+    updated: int
+    unchanged: int
+    """Stored rows of base files that would be rewritten."""
+    late: int
+    """Keys whose incoming versions lose to the stored row."""
+    deleted: int
+    ties: int
+    """Updated rows that have the same ordering value as the incoming version."""
+    duplicates: int
+    """Incoming versions that lose to another version of their key in the same batch."""
+    rows_replaced: int
+    """Rows of file groups that an overwrite replaces."""
+    partitions: int
+    """Number of partitions that would get files, or lose some."""
+    files_replaced: int
+    rows: tuple[DryRunRow, ...] = field(metadata=wire(of=DryRunRow.from_wire))
+    """Some of the rows, of each outcome about as many, by partition and key."""
+
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> DryRun:
+        """Build one from what the jar answers."""
+        return built(cls, answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """A line of counts, and a line for each of the rows."""
+        counts = ", ".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.name != "rows")
+        return "\n".join([counts, *(str(row) for row in self.rows)])
+
+    def _repr_html_(self) -> str:
+        """The rows as an HTML table."""
+        names = ("outcome", "key", "before", "after", "reason")
+        rows = [(r.outcome, r.key, _shown(r.before), _shown(r.after), r.reason) for r in self.rows]
+        return _table(names, rows, str(self).splitlines()[0])
+
+
+def write_answer(rows: Sequence[Mapping[str, Any]], operation: str) -> dict[str, Any]:
+    """The rows of ``CALL dry_run`` as the jar answers a write."""
+    measures = {row["measure"]: row["value"] for row in rows if row["measure"] is not None}
+    commit = {camel(name[7:]): value for name, value in measures.items() if name.startswith("commit_")}
+    others = {camel(name): value for name, value in measures.items() if not name.startswith("commit_")}
+    sample = [row for row in rows if row["measure"] is None]
+    return {**others, **commit, "instant": "", "operation": operation, "dryRun": {**others, "rows": sample}}
+
+
+@dataclass(frozen=True)
+class ServiceStep:
+    """One thing that a service would do."""
+
+    action: str
+    """A verb: ``compact``, ``cluster``, ``delete``, ``archive``, ``keep``, ``roll back``, ``set``, ``add``,
+    ``compare`` or ``differ``."""
+    item: str
+    """What it is done to: a file, a file group, an instant, a property, a record key."""
+    partition_path: str | None
+    files: int
+    """Files that would be read or deleted for it."""
+    bytes: int
+    """Size of those files."""
+    detail: str
+    """More about it; may be empty."""
+
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> ServiceStep:
+        """Build one from what the jar answers."""
+        return built(cls, answer)
+
+    def __str__(self) -> str:
+        where = f" in {self.partition_path}" if self.partition_path else ""
+        size = f", {self.files} files of {self.bytes} bytes" if self.files else ""
+        return f"{self.action} {self.item}{where}{size}{': ' if self.detail else ''}{self.detail}"
+
+
+@dataclass(frozen=True)
+class ServiceDryRun:
+    """What a service would do now, a step after the other; false if there is nothing to do."""
+
+    service: str
+    steps: tuple[ServiceStep, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    def __iter__(self) -> Iterator[ServiceStep]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def files(self) -> int:
+        """Files that would be read or deleted."""
+        return sum(step.files for step in self.steps)
+
+    @property
+    def bytes(self) -> int:
+        """Size of those files."""
+        return sum(step.bytes for step in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps)) or "nothing to do"
+
+    def _repr_html_(self) -> str:
+        """The steps as an HTML table."""
+        names = ("action", "item", "partition_path", "files", "bytes", "detail")
+        return _table(names, [tuple(getattr(step, name) for name in names) for step in self.steps], self.service)
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """A row that another rule would have merged otherwise."""
+
+    key: str = field(metadata=wire("recordKey"))
+    partition_path: str
+    columns: tuple[str, ...]
+    """Those that differ; all of them where one of the rules results in no row."""
+    stored: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    """The row as the table has it; ``None`` if it has none."""
+    other: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    """The row under the other rule; ``None`` if there is none."""
+    versions: int
+    """Retained versions of the key."""
+
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> RuleDifference:
+        """Build one from what the jar answers."""
+        return built(cls, answer)
+
+    def __str__(self) -> str:
+        where = f" in {self.partition_path}" if self.partition_path else ""
+        return f"{self.key}{where}: {_shown(self.stored)} -> {_shown(self.other)} ({self.versions} versions)"
+
+
+@dataclass(frozen=True)
+class RuleComparison:
+    """The rows of a table under its own rule and under another one, as far as versions are retained."""
+
+    rules: str
+    """The table's rule and the other one, in a few words."""
+    rows: int
+    """Rows of the table."""
+    compared: int
+    """Keys with several retained versions: only they can differ."""
+    differing: int
+    file_groups: int
+    notes: tuple[str, ...]
+    """What could not be seen, a sentence each."""
+    examples: tuple[RuleDifference, ...]
+    """Some of the rows that differ, by partition and key."""
+
+    @classmethod
+    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RuleComparison:
+        """Build one from the rows of the call."""
+        named = {row["measure"]: row for row in rows if row["measure"] not in (None, "note")}
+        return cls(
+            rules=named["rules"]["detail"],
+            rows=named["rows"]["value"],
+            compared=named["rows_compared"]["value"],
+            differing=named["rows_differing"]["value"],
+            file_groups=named["file_groups"]["value"],
+            notes=tuple(row["detail"] for row in rows if row["measure"] == "note"),
+            examples=tuple(RuleDifference.from_wire(row) for row in rows if row["measure"] is None),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        head = f"{self.rules}: {self.differing} of {self.compared} compared rows differ, of {self.rows} rows in all"
+        return "\n".join([head, *map(str, self.examples), *self.notes])
+
+    def _repr_html_(self) -> str:
+        """The rows that differ as an HTML table."""
+        names = ("key", "columns", "stored", "other")
+        rows = [(d.key, ", ".join(d.columns), _shown(d.stored), _shown(d.other)) for d in self.examples]
+        return _table(names, rows, str(self).splitlines()[0])
+
+
+class TableDryRuns:
+    """What :class:`merganser.Table` tells of things that it has not done."""
+
+    _transport: Transport
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        raise NotImplementedError
+
+    def dry_run_service(
+        self,
+        service: str,
+        *,
+        instant: str | None = None,
+        partition: str | None = None,
+        min_commits: int | None = None,
+        max_commits: int | None = None,
+        order_by: str | Sequence[str] | None = None,
+        strategy: str | None = None,
+        where: str | None = None,
+        options: Options | None = None,
+    ) -> ServiceDryRun:
+        """Return what a service would do now. Nothing is changed, and no lock is taken.
+
+        Args:
+            service: ``compaction``, ``log_compaction``, ``clustering``, ``clean``, ``archiving``, ``savepoint``,
+                ``delete_savepoint``, ``restore``, ``restore_savepoint``, ``rollback``, ``rollback_failed_writes``,
+                ``upgrade``, ``repair_duplicates``, ``repair_partitions``, ``repair_properties`` or
+                ``remove_orphans``.
+            instant: Of a savepoint, a restore or a rollback: requested time of the write.
+            partition: Of ``repair_duplicates``: path of the one partition.
+            min_commits: Of ``archiving``: completed writes that stay.
+            max_commits: Of ``archiving``: completed writes above which others are moved.
+            order_by: Of ``clustering``: columns to sort by.
+            strategy: Of ``clustering``: ``linear``, ``z-order`` or ``hilbert``.
+            where: Of ``clustering``: condition on partition columns.
+            options: Settings of the service alone, by their ``hoodie.*`` names.
+
+        Raises:
+            MerganserError: ``CALL_ARGUMENT_INVALID``: it is no service, or has no such argument; and what the service
+                raises before it changes anything.
+        """
+        columns = order_by if order_by is None or isinstance(order_by, str) else ",".join(order_by)
+        given = {
+            "instant": instant,
+            "partition": partition,
+            "min_commits": min_commits,
+            "max_commits": max_commits,
+            "order": columns,
+            "order_strategy": strategy,
+            "predicate": where,
+        }
+        named = {name: value for name, value in given.items() if value is not None}
+        rows = self._transport.rows(
+            "dry_run_service", merged_options({}, options), path=self.path, service=service, **named
+        )
+        return ServiceDryRun(service, tuple(ServiceStep.from_wire(row) for row in rows))
+
+    def upgrade(self, *, dry_run: bool = False) -> ServiceDryRun | None:
+        """Upgrade a table of version 6 or 8 to version 9: failed writes are rolled back, and logs are compacted first.
+
+        Args:
+            dry_run: Change nothing, and return what would be done: the properties as they become, among them the
+                merge mode of a payload class, and rows that the rule merges otherwise then.
+
+        Raises:
+            MerganserError: ``UPGRADE_REFUSED``; for a dry run not, where what is pending is compacted first.
+        """
+        if dry_run:
+            return self.dry_run_service("upgrade")
+        self._transport.rows("upgrade_table", path=self.path)
+        return None
+
+    def compare_rule(
+        self,
+        rule: Mapping[str, str] | None = None,
+        *,
+        ordering_by: str | Sequence[str] | None = None,
+        merge_mode: MergeMode | None = None,
+        settings: Options | None = None,
+        rows: int = 20,
+        options: Options | None = None,
+    ) -> RuleComparison:
+        """Return the rows that another merge rule would have made of the versions that the table retains.
+
+        Args:
+            rule: How each column of two versions becomes one value, as for :meth:`Table.create`; also a rule that is
+                written in Python.
+            ordering_by: Column or columns whose larger value wins; ``None``: those of the table.
+            merge_mode: Which of two versions wins; by default it follows from the other arguments.
+            settings: Further settings of a table with the rule, such as a payload class or a merger class.
+            rows: Most rows to return.
+            options: Settings of the call, such as ``hoodie.write.record.merge.custom.implementation.classes`` for the
+                table's own rule.
+
+        Raises:
+            MerganserError: What the creation of a table with the rule raises.
+        """
+        from merganser.frames import rule_settings
+
+        own = rule_settings((), rule, ordering_by, merge_mode, settings)
+        own.pop("hoodie.datasource.write.recordkey.field", None)
+        return RuleComparison.from_wire(
+            self._transport.rows("compare_rule", merged_options({}, options), path=self.path, rule=own, rows=rows)
+        )
+
+
+def last_dry_run(spark: SparkSession) -> DryRun | None:
+    """Return what the last dry run of a session found, also of a data frame's write; ``None`` if there was none."""
+    rows = transport_for(spark).rows("show_dry_run")
+    return DryRun.from_wire(write_answer(rows, "")["dryRun"]) if rows else None
+
+
+def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Options | None = None) -> DryRun:
+    """Return what a MERGE, UPDATE, DELETE or INSERT would do. Nothing is changed.
+
+    Args:
+        spark: A session with the jar.
+        statement: The statement as SQL.
+        rows: Most rows to return.
+        options: Settings of the statement alone.
+
+    Raises:
+        MerganserError: ``DRY_RUN_STATEMENT``: it is another statement; and what the statement raises.
+    """
+    answer = transport_for(spark).rows("dry_run", merged_options({}, options), statement=statement, rows=rows)
+    return DryRun.from_wire(write_answer(answer, "")["dryRun"])
+
+
+def _shown(row: Mapping[str, Any] | None) -> str:
+    return "no row" if row is None else ", ".join(f"{name}={value!r}" for name, value in row.items())
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,239 @@
+"""Dry runs say what happens and leave no trace; comparisons say what another rule makes of rows; docs/dry-runs.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import frame, listing, load, properties, refused, rows_of, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
+from places import ROOT
+from pyspark.sql import SparkSession
+from sql_steps import Sql, each_kind
+
+import merganser
+from merganser import MerganserError, MergeMode, Table, TableType
+from merganser._statements import Statements
+from merganser.cli.services import SERVICES
+
+PAGE = (ROOT / "docs" / "dry-runs.md").read_text()
+DRY = {"spark.merganser.write.dryRun": "true"}
+COLUMNS = "id int, name string, ts bigint"
+
+
+def test_the_page_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(compile(code, "dry-runs.md", "exec"), names)
+    printed = capsys.readouterr().out
+    assert printed.startswith("1 1 1\ninserted=1, updated=1, unchanged=0, late=1,")
+    reason = '(the row before stays: {"ts":3} against {"ts":5}, by EVENT_TIME_ORDERING)'
+    assert f"late 2: id=2, status='new', ts=5 -> id=2, status='new', ts=5 {reason}" in printed
+    assert "<table>" in names["result"].dry_run._repr_html_()
+    for block in re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL):
+        for statement in block.replace("{path}", names["path"]).split(";"):
+            if statement.strip():
+                spark.sql(statement).collect()
+
+
+STATEMENTS = [
+    "MERGE INTO {t} t USING (SELECT * FROM VALUES (1, 9L, 'm'), (2, 3L, 'late'), (7, 1L, 'n') AS s(id, ts, v)) s "
+    "ON t.id = s.id WHEN MATCHED AND s.id = 3 THEN DELETE WHEN MATCHED THEN UPDATE SET * "
+    "WHEN NOT MATCHED THEN INSERT *",
+    "MERGE INTO {t} t USING (SELECT * FROM VALUES ('a', 9L) AS s(v, ts)) s ON t.v = s.v "
+    "WHEN MATCHED THEN UPDATE SET ts = s.ts WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    "UPDATE {t} SET v = upper(v) WHERE id > 1",
+    "DELETE FROM {t} WHERE id = 3",
+    "INSERT INTO {t} VALUES (8, 1, 'x')",
+    "INSERT OVERWRITE {t} VALUES (1, 1, 'only')",
+]
+
+
+@each_kind
+def test_a_statement_is_counted_and_shown_as_it_then_does(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd')")
+    for template in STATEMENTS:
+        statement = template.format(t=table)
+        before, files = dict_of(sql, table), listing(sql.folder(table))
+        dry = merganser.dry_run(sql.spark, statement, rows=100)
+        assert (dict_of(sql, table), listing(sql.folder(table))) == (before, files)
+        result = sql.spark.sql(statement).collect()
+        after = dict_of(sql, table)
+        shown = {int(row.key): row for row in dry.rows}
+        assert {row.outcome for row in dry.rows} <= {"inserted", "updated", "late", "deleted", "replaced"}
+        for key in before.keys() | after.keys():
+            if dry.rows_replaced == 0 and key not in shown:
+                assert before.get(key) == after.get(key)
+            elif dry.rows_replaced == 0:
+                assert (shown[key].before, shown[key].after) == (before.get(key), after.get(key)), statement
+        if result and "inserted" in result[0].asDict():
+            counts = result[0].asDict()
+            if counts["appended"] == 0:
+                counted = (dry.inserted, dry.updated, dry.deleted, dry.late)
+                assert counted == tuple(counts[n] for n in ("inserted", "updated", "deleted", "late")), statement
+    assert dry.rows_replaced == len(before)
+
+
+def dict_of(sql: Sql, table: str) -> dict[int, dict[str, Any]]:
+    return {row[0]: dict(zip(("id", "ts", "v"), row)) for row in sql.rows(table, "id, ts, v")}
+
+
+def test_other_statements_are_refused_before_they_run(sql: Sql, tmp_path: Path) -> None:
+    table = sql.create("cow")
+    sql.run(f"CREATE TABLE {sql.name()} (id INT) USING parquet")
+    other = sql._names[-1]
+    for statement in (f"DROP TABLE {table}", f"CALL run_clean(table => '{table}')", "SELECT 1"):
+        with pytest.raises(MerganserError) as refusal:
+            merganser.dry_run(sql.spark, statement)
+        assert refusal.value.condition == "DRY_RUN_STATEMENT"
+    with pytest.raises(MerganserError) as refusal:
+        merganser.dry_run(sql.spark, f"INSERT INTO {other} VALUES (1)")
+    assert refusal.value.condition == "TABLE_OF_OTHER_FORMAT"
+    assert sql.rows(other) == []
+    rows = sql.spark.sql("SELECT 1 AS id, 1L AS ts, 'a' AS v")
+    new = rows.write.format("merganser").options(primaryKey="id", **DRY)
+    refused(lambda: new.saveAsTable(sql.name()), "DRY_RUN_UNSUPPORTED")
+    source = sql.spark.readStream.format("rate").load().selectExpr("value AS id")
+    stream = source.writeStream.format("merganser").options(**{KEY: "id", **DRY})
+    query = stream.option("checkpointLocation", str(tmp_path / "c")).start(str(tmp_path / "s"))
+    with pytest.raises(Exception, match="DRY_RUN_UNSUPPORTED"):
+        query.awaitTermination(60)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_frame_with_the_option_is_not_written_also_where_there_is_no_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: COW}
+    rows = frame(spark, [(1, "a", 5), (2, "b", 5)], COLUMNS)
+    save(rows, path, {**options, **DRY})
+    assert not path.exists()
+    first = merganser.last_dry_run(spark)
+    assert first is not None
+    assert (first.inserted, len(first.rows)) == (2, 2)
+    save(rows, path, options)
+    files = listing(path)
+    save(frame(spark, [(1, "b", 5), (3, "c", 1)], COLUMNS), path, {**options, **DRY})
+    assert listing(path) == files
+    second = merganser.last_dry_run(spark)
+    assert second is not None
+    assert (second.inserted, second.updated, second.ties) == (1, 1, 1)
+    client = Table(spark, Statements(spark), Table.load(spark, path)._info)
+    for table in (Table.load(spark, path), client):
+        result = table.delete(frame(spark, [(1, "", 0)], COLUMNS), dry_run=True)
+        assert (result.instant, result.operation, result.deleted) == ("", "delete", 1)
+        assert result.dry_run is not None
+        assert [(row.outcome, row.key, row.after) for row in result.dry_run.rows] == [("deleted", "1", None)]
+    assert listing(path) == files
+
+
+def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(frame(spark, [(i, "a", 1) for i in range(4)], COLUMNS), path, {KEY: "id", ORDERING: "ts", TYPE: MOR})
+    table = Table.load(spark, path)
+    for ts in range(2, 5):
+        table.upsert(frame(spark, [(1, "b", ts)], COLUMNS), options={"hoodie.compact.inline": "false"})
+    newest, first = table.history().entries[0].instant, table.history().entries[-1].instant
+    table.create_savepoint(first)
+    files = listing(path)
+    found = {
+        name: table.dry_run_service(name, **({"instant": first} if name in ("restore", "savepoint") else {}))
+        for name in SERVICES
+    }
+    assert listing(path) == files
+    assert [(step.action, step.files) for step in found["compaction"]] == [("compact", 4)]
+    assert found["compaction"].bytes > 0
+    assert {step.action for step in found["restore"]} == {"roll back", "delete"}
+    assert found["rollback"].steps[0].item == newest
+    assert [step.item for step in found["delete_savepoint"]] == [first]
+    assert [(step.action, step.files) for step in found["savepoint"]] == [("keep", 1)]
+    archived = table.dry_run_service("archiving", min_commits=1, max_commits=1)
+    assert not archived  # delta commits that no compaction has merged, and a savepoint
+    assert not found["upgrade"]
+    assert not found["rollback_failed_writes"]
+    logs = table.dry_run_service("log_compaction", options={"hoodie.log.compaction.blocks.threshold": "2"})
+    assert [(step.action, step.files) for step in logs] == [("compact", 3)]
+    with pytest.raises(MerganserError) as refusal:
+        table.dry_run_service("vacuum")
+    assert refusal.value.condition == "CALL_ARGUMENT_INVALID"
+    assert "remove_orphans" in str(refusal.value)
+    with pytest.raises(MerganserError):
+        table.dry_run_service("clean", instant=first)
+    assert listing(path) == files
+
+
+def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batches = [
+        [(1, "a", 5), (2, "a", 5), (3, "a", 5), (4, "a", 5)],
+        [(1, "late", 3), (2, "newer", 6), (5, "b", 1)],
+        [(3, "older", 4), (4, None, 7), (5, "tie", 1)],
+    ]
+    made = {}
+    rules: dict[str, dict[str, Any]] = {
+        "own": {"ordering_by": "ts"},
+        "commit": {"ordering_by": "ts", "merge_mode": MergeMode.COMMIT_TIME_ORDERING},
+        "first": {"ordering_by": "ts", "rule": {"name": "first_non_null"}},
+    }
+    for name, rule in rules.items():
+        table = Table.create(
+            spark, str(tmp_path / name), COLUMNS, record_key="id", table_type=TableType.MERGE_ON_READ, **rule
+        )
+        for batch in batches:
+            # One group of the logs: every version is retained.
+            table.upsert(frame(spark, batch, COLUMNS), options={"hoodie.compact.inline": "false"})
+        made[name] = {row[0]: row for row in rows_of(load(spark, tmp_path / name).select("id", "name", "ts"))}
+    own = Table.load(spark, tmp_path / "own")
+    files = listing(tmp_path / "own")
+    for name in ("commit", "first"):
+        compared = own.compare_rule(**rules[name])
+        expected = {key: row for key, row in made[name].items() if row != made["own"].get(key)}
+        shown = {int(d.key): tuple(d.other.values()) for d in compared.examples if d.other is not None}
+        assert shown == expected, name
+        assert compared.differing == len(expected) > 0
+        assert {int(d.key): tuple(d.stored.values()) for d in compared.examples if d.stored} == {
+            key: made["own"][key] for key in expected
+        }
+        assert any("oldest retained row" in note for note in compared.notes)
+    assert own.compare_rule(**rules["own"]).differing == 0
+    by_sql = Table(spark, Statements(spark), own._info).compare_rule(**rules["commit"])
+    assert by_sql == own.compare_rule(**rules["commit"])
+    assert listing(tmp_path / "own") == files
+    with pytest.raises(MerganserError):
+        own.compare_rule(settings={"hoodie.datasource.write.payload.class": "no.such.Payload"})
+
+
+def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    options = {
+        KEY: "id",
+        ORDERING: "ts",
+        TYPE: MOR,
+        "hoodie.write.table.version": "6",
+        "hoodie.datasource.write.payload.class": payload,
+    }
+    save(frame(spark, [(1, "a", 5), (2, "b", 5)], COLUMNS), path, options)
+    save(frame(spark, [(1, None, 7), (2, "late", 3)], COLUMNS), path, options)
+    files = listing(path)
+    table = Table.load(spark, path)
+    dry = table.upgrade(dry_run=True)
+    assert dry is not None
+    assert listing(path) == files
+    steps = {(step.action, step.item): step.detail for step in dry}
+    assert steps["set", "hoodie.table.version"] == "6 -> 9"
+    assert steps["set", "hoodie.record.merge.mode"].endswith("EVENT_TIME_ORDERING")
+    assert steps["set", "hoodie.compaction.payload.class"] == f"{payload} -> not set"
+    assert "0 of 2 rows" in steps["compare", "rule"]
+    (row,) = spark.sql(f"CALL upgrade_table(path => '{path}', dry_run => true)").collect()
+    assert (row.result, len(row.steps)) == (False, len(dry))
+    assert table.upgrade() is None
+    assert properties(path)["hoodie.table.version"] == "9"
+    after = properties(path)
+    for step in dry:
+        if step.action == "set":
+            assert after.get(step.item, "not set") == step.detail.split(" -> ")[1], step.item

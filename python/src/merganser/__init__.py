@@ -42,7 +42,15 @@ from merganser.explanations import ColumnOrigin, RecordExplanation, RecordVersio
 from merganser.frames import combine, merge_frames
 from merganser.history import History, HistoryEntry
 from merganser.laws import check_rule
-from merganser.results import CommitResult, FileSlice, LogFile
+from merganser.merging import (
+    Merge,
+    WhenMatchedDelete,
+    WhenMatchedUpdate,
+    WhenNotMatchedBySourceDelete,
+    WhenNotMatchedBySourceUpdate,
+    WhenNotMatchedInsert,
+)
+from merganser.results import CommitResult, FileSlice, LogFile, StatementResult
 from merganser.rule_checks import RuleCheck, RuleLaw
 from merganser.rules import Rule, rule
 from merganser.service_results import (
@@ -65,6 +73,7 @@ from merganser.service_results import (
 )
 from merganser.session import configure, session
 from merganser.table import Table
+from merganser.table_checks import KeyCheck, MergeConfig, RepeatedKey, Setting
 from merganser.verification import TableProblem, VerifyResult
 
 __all__ = [
@@ -90,9 +99,12 @@ __all__ = [
     "History",
     "HistoryEntry",
     "IndexType",
+    "KeyCheck",
     "LockTimeoutError",
     "LogFile",
     "MerganserError",
+    "Merge",
+    "MergeConfig",
     "MergeMode",
     "MissingColumns",
     "MissingJarError",
@@ -105,6 +117,7 @@ __all__ = [
     "RecordExplanation",
     "RecordVersion",
     "RepairResult",
+    "RepeatedKey",
     "RestoreResult",
     "RestoredFile",
     "RollbackResult",
@@ -120,7 +133,9 @@ __all__ = [
     "ServiceDryRun",
     "ServiceStatus",
     "ServiceStep",
+    "Setting",
     "SliceFileMissingError",
+    "StatementResult",
     "Table",
     "TableExistsError",
     "TableNotFoundError",
@@ -128,6 +143,11 @@ __all__ = [
     "TableType",
     "TakenBack",
     "VerifyResult",
+    "WhenMatchedDelete",
+    "WhenMatchedUpdate",
+    "WhenNotMatchedBySourceDelete",
+    "WhenNotMatchedBySourceUpdate",
+    "WhenNotMatchedInsert",
     "WriteOptions",
     "changes",
     "check_rule",
@@ -146,3 +166,8 @@ with contextlib.suppress(ImportError):  # a client of Spark Connect alone has no
     from merganser._bridge import raise_conditions as _raise_conditions
 
     _raise_conditions()
+
+with contextlib.suppress(ImportError):  # the libraries of a client of Spark Connect may be absent
+    from merganser._statements import raise_conditions as _raise_remote_conditions
+
+    _raise_remote_conditions()

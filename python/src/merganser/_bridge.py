@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._progress import progress
+from merganser._transport import SessionStatements
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _EXCEPTION = "io.merganser.merge.MerganserException"
 _MAX_CAUSES = 32  # chains of causes can be circular
 
 
-class Bridge:
+class Bridge(SessionStatements):
     """Calls the jar on behalf of one session. Every call is one call into the JVM and returns JSON."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -52,6 +54,14 @@ class Bridge:
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
         return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
+
+    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
+        with self._translating(), progress(self._spark.sparkContext, what, lambda: step_of(self._entry)):
+            return self._row(text, evolves)
+
+    def sql_of(self, column: Any) -> str:
+        with self._translating():
+            return str(self._entry.sqlOf(self._session, column._jc))
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         return self._call("compact", self._session, path, op, json.dumps(dict(options)))
@@ -121,9 +131,16 @@ class Bridge:
         return self._call("fileSlices", self._session, path)
 
     def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
+        step = lambda: step_of(self._entry)  # noqa: E731
+        with self._translating(), progress(self._spark.sparkContext, shown or words(method), step):
+            response = getattr(self._entry, method)(*args)
+        return json.loads(response)
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Raise the jar's errors as ours."""
         try:
-            with progress(self._spark.sparkContext, shown or words(method), lambda: step_of(self._entry)):
-                response = getattr(self._entry, method)(*args)
+            yield
         except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
             raise ours from ours.__context__
         except Exception as failure:
@@ -131,7 +148,6 @@ class Bridge:
             if error is None:
                 raise
             raise error from failure
-        return json.loads(response)
 
 
 def step_of(entry: Any) -> Callable[[], str]:

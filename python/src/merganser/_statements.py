@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._connect_columns import sql_of
+from merganser._transport import SessionStatements
+from merganser._wire import camel
 from merganser.dry_runs import write_answer
 from merganser.errors import MerganserError, MissingJarError, error_for
 from merganser.options import DRY_RUN, DRY_RUN_ROWS
@@ -27,7 +32,7 @@ _OURS = re.compile(
 )
 
 
-class Statements:
+class Statements(SessionStatements):
     """Calls the jar by statements. Every call except a write is one statement."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -41,16 +46,20 @@ class Statements:
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
         view = f"merganser_rows_{uuid.uuid4().hex}"
-        rows.createOrReplaceTempView(view)
-        try:
+        with self.view(view, rows):
             if options.get(DRY_RUN) == "true":
                 given = {key: value for key, value in options.items() if key not in (DRY_RUN, DRY_RUN_ROWS)}
                 most = {"rows": int(options[DRY_RUN_ROWS])} if DRY_RUN_ROWS in options else {}
                 shown = self.rows("dry_run", given, source=view, path=path, operation=operation, **most)
                 return write_answer(shown, operation)
             return self._one("write_rows", options, source=view, path=path, operation=operation)
-        finally:
-            self._spark.catalog.dropTempView(view)
+
+    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
+        with _translating():
+            return self._row(text, evolves)
+
+    def sql_of(self, column: Any) -> str:
+        return sql_of(column)
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         return self._compacted("run_compaction", path, op, options)
@@ -132,14 +141,9 @@ class Statements:
     def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> list[dict[str, Any]]:
         """The rows of a call, their columns named as the fields of the jar's JSON are."""
         statement, values = call(procedure, options or {}, arguments)
-        try:
+        with _translating():
             rows = self._spark.sql(statement, values).collect()
-        except PySparkException as failure:
-            error = translated(failure)
-            if error is None:
-                raise
-            raise error from failure
-        return [{_camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
+        return [{camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
 
     def restore(self, path: str, instant: str, dry_run: bool, options: Mapping[str, str]) -> Any:
         return self._one("restore_to_instant", options, path=path, instant_time=instant, dry_run=dry_run)
@@ -173,6 +177,20 @@ class Statements:
         return row
 
 
+@contextmanager
+def _translating() -> Iterator[None]:
+    """Raise the jar's errors as ours."""
+    try:
+        yield
+    except MerganserError as ours:  # created where PySpark converts exceptions
+        raise ours from getattr(ours, "origin", None)
+    except PySparkException as failure:
+        error = translated(failure)
+        if error is None:
+            raise
+        raise error from failure
+
+
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a CALL and the values of its parameters; no argument becomes part of the statement's text."""
     maps = {name: value for name, value in arguments.items() if isinstance(value, Mapping)}
@@ -189,6 +207,34 @@ def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any
             number += 1
         listed.append(f"{name} => map({', '.join(pairs)})")
     return f"CALL {procedure}({', '.join(listed)})", values
+
+
+def raise_conditions() -> None:
+    """Make statements, data frames and actions of Spark Connect raise the classes of :mod:`merganser.errors`.
+
+    PySpark's client converts the server's errors in one function; those that are not ours are unchanged.
+
+    Raises:
+        ImportError: The libraries of a client are not installed.
+    """
+    from pyspark.errors.exceptions import connect
+
+    modules: list[Any] = [connect, sys.modules.get("pyspark.sql.connect.client.core")]  # it imports the function
+    sparks: Any = connect.convert_exception
+    if getattr(sparks, "raises_conditions", False):
+        return
+
+    def convert_exception(*arguments: Any, **named: Any) -> Any:
+        converted = sparks(*arguments, **named)
+        ours = carried(converted)
+        if ours is None:
+            return converted
+        ours.origin = converted
+        return ours
+
+    convert_exception.raises_conditions = True  # type: ignore[attr-defined]
+    for module in filter(None, modules):
+        module.convert_exception = convert_exception
 
 
 def translated(failure: PySparkException) -> MerganserError | None:
@@ -226,7 +272,3 @@ def _condition(failure: PySparkException) -> str | None:
     get: Any = getattr(failure, "getCondition", None) or failure.getErrorClass  # Spark 3.5 has the other name
     found: str | None = get()
     return found
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)

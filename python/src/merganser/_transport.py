@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
+
+from merganser._wire import camel
 
 
 class Transport(Protocol):
@@ -20,6 +23,37 @@ class Transport(Protocol):
     def describe(self, path_or_name: str) -> Any: ...
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
+
+    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
+        """Run a statement; the row that it returns, by its columns' names in the form of the jar's JSON.
+
+        Args:
+            what: What is shown while it runs.
+            text: The statement.
+            evolves: Whether a MERGE may change the table's columns.
+        """
+        ...
+
+    def sql_of(self, column: Any) -> str:
+        """The SQL text of a column."""
+        ...
+
+    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> list[dict[str, Any]]:
+        """What a statement would do: the rows of ``CALL dry_run``."""
+        ...
+
+    def view(self, name: str, rows: DataFrame) -> AbstractContextManager[None]:
+        """A temporary view of a frame, for as long as a block lasts."""
+        ...
+
+    def columns(self, source: str) -> list[str]:
+        """The columns of a table, view or query."""
+        ...
+
+    @property
+    def has_evolution_clause(self) -> bool:
+        """Whether this Spark line has MERGE WITH SCHEMA EVOLUTION."""
+        ...
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any: ...
     def compact_logs(self, path: str, op: str, options: Mapping[str, str]) -> Any: ...
@@ -69,6 +103,57 @@ class Transport(Protocol):
     def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any: ...
 
     def file_slices(self, path: str) -> Any: ...
+
+
+class SessionStatements:
+    """What both implementations do by statements of the session."""
+
+    _spark: SparkSession
+
+    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def has_evolution_clause(self) -> bool:
+        return not self._spark.version.startswith("3.")
+
+    @contextmanager
+    def view(self, name: str, rows: DataFrame) -> Iterator[None]:
+        rows.createOrReplaceTempView(name)
+        try:
+            yield
+        finally:
+            self._spark.catalog.dropTempView(name)
+
+    def columns(self, source: str) -> list[str]:
+        return self._spark.sql(f"SELECT * FROM {source}").columns
+
+    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> list[dict[str, Any]]:
+        limit = {} if most is None else {"rows": most}
+        with self._evolving(evolves and not self.has_evolution_clause):
+            return self.rows("dry_run", statement=text, **limit)
+
+    def _row(self, text: str, evolves: bool) -> dict[str, Any]:
+        """The row of a statement, or nothing if it returns none."""
+        with self._evolving(evolves and not self.has_evolution_clause):
+            rows = self._spark.sql(text).collect()
+        return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
+
+    @contextmanager
+    def _evolving(self, evolves: bool) -> Iterator[None]:
+        before = self._spark.conf.get(_EVOLUTION, None) if evolves else None
+        if evolves:
+            self._spark.conf.set(_EVOLUTION, "true")
+        try:
+            yield
+        finally:
+            if evolves and before is None:
+                self._spark.conf.unset(_EVOLUTION)
+            elif evolves:
+                self._spark.conf.set(_EVOLUTION, str(before))
+
+
+_EVOLUTION = "spark.merganser.sql.schemaEvolution"
 
 
 def transport_for(spark: SparkSession) -> Transport:

@@ -48,6 +48,6 @@ def utc(value: int | datetime) -> datetime:
 
 
 def camel(name: str) -> str:
-    """A name with words in camel case."""
+    """``rows_written`` as the jar writes it: ``rowsWritten``."""
     head, *tail = name.split("_")
     return head + "".join(map(str.capitalize, tail))

@@ -77,6 +77,11 @@ class DryRun:
         """Build one from what the jar answers."""
         return built(cls, answer)
 
+    @classmethod
+    def of_statement(cls, rows: Sequence[Mapping[str, Any]]) -> DryRun:
+        """Build one from the rows of ``CALL dry_run(statement => …)``."""
+        return cls.from_wire(write_answer(rows, "")["dryRun"])
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain dicts, lists, strings and numbers."""
         return asdict(self)
@@ -351,7 +356,7 @@ class TableDryRuns:
 def last_dry_run(spark: SparkSession) -> DryRun | None:
     """Return what the last dry run of a session found, also of a data frame's write; ``None`` if there was none."""
     rows = transport_for(spark).rows("show_dry_run")
-    return DryRun.from_wire(write_answer(rows, "")["dryRun"]) if rows else None
+    return DryRun.of_statement(rows) if rows else None
 
 
 def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Options | None = None) -> DryRun:
@@ -367,7 +372,7 @@ def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Opt
         MerganserError: ``DRY_RUN_STATEMENT``: it is another statement; and what the statement raises.
     """
     answer = transport_for(spark).rows("dry_run", merged_options({}, options), statement=statement, rows=rows)
-    return DryRun.from_wire(write_answer(answer, "")["dryRun"])
+    return DryRun.of_statement(answer)
 
 
 def _shown(row: Mapping[str, Any] | None) -> str:

@@ -10,12 +10,14 @@ from decimal import Decimal
 from html import escape
 from typing import Any, Union
 
+from merganser._shown import Shown
+
 RecordKey = Union[str, int, Mapping[str, Any], "tuple[Any, ...]", float, bool, Decimal, date, datetime]
 """A key as a person names it: the value of one key column, a tuple of several, a dict, or the stored string."""
 
 
 @dataclass(frozen=True)
-class ColumnOrigin:
+class ColumnOrigin(Shown):
     """Where the value of a column came from."""
 
     commit: str
@@ -25,7 +27,7 @@ class ColumnOrigin:
 
 
 @dataclass(frozen=True)
-class RecordVersion:
+class RecordVersion(Shown):
     """One stored version of a key and what became of it when it was merged."""
 
     partition_path: str
@@ -92,7 +94,7 @@ class RecordVersion:
 
 
 @dataclass(frozen=True)
-class SearchedFiles:
+class SearchedFiles(Shown):
     """Where a key was searched, in numbers."""
 
     partitions: int

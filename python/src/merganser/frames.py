@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._arguments import is_frame, kind, rule_options
 from merganser._conditions import error_of
 from merganser.config import MergeMode, Options, merged_options
-from merganser.table import require_frame, rule_options
 
 
 def combine(
@@ -90,7 +90,7 @@ def rule_settings(
 
 def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> DataFrame:
     for frame in frames:
-        require_frame(function, frame)
+        _require_frame(function, frame)
     spark = frames[0].sparkSession
     names = [f"merganser_rows_{uuid.uuid4().hex}" for _ in frames]
     for name, frame in zip(names, frames):
@@ -109,6 +109,14 @@ def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> 
     # A client of Spark Connect resolves the views again with each query of the frame.
     weakref.finalize(result, _drop, spark, names)
     return result
+
+
+def _require_frame(function: str, rows: object) -> None:
+    if not is_frame(rows):
+        raise TypeError(
+            f"{function} takes a Spark DataFrame, not a {kind(rows)}: spark.createDataFrame(...) creates one, "
+            "spark.sql(...) runs a query"
+        )
 
 
 def _drop(spark: SparkSession, views: list[str]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from html import escape
 from typing import Any
 
+from merganser._shown import Results, Shown, html_table
 from merganser._wire import built, utc, wire
 
 
 @dataclass(frozen=True)
-class HistoryEntry:
+class HistoryEntry(Shown):
     """One action on a table. Counts are ``None`` where the timeline does not have them.
 
     Those of a compaction are the outcomes of merging the logs' versions with the rows of the base files. For commits of
@@ -108,7 +108,7 @@ class HistoryEntry:
         ]
 
 
-class History(list[HistoryEntry]):
+class History(Results[HistoryEntry]):
     """The actions on a table, newest first. Notebooks show it as a table, ``print`` as a line for each action."""
 
     @classmethod
@@ -122,11 +122,7 @@ class History(list[HistoryEntry]):
 
     def _repr_html_(self) -> str:
         """An HTML table, without the columns in which no action has a value."""
-        shown = [name for name in _COLUMNS if any(getattr(entry, name) is not None for entry in self)]
-        head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in shown)
-        rows = ("".join(f"<td>{_cell(getattr(entry, name))}</td>" for name in shown) for entry in self)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(_COLUMNS, ({name: getattr(entry, name) for name in _COLUMNS} for entry in self))
 
 
 _COLUMNS = (
@@ -153,13 +149,3 @@ _COLUMNS = (
     "readable",
     "comment",
 )
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return escape(str(value))

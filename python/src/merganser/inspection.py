@@ -7,9 +7,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._transport import Transport
+from merganser._wire import built
 from merganser.config import Options, merged_options
 from merganser.explanations import RecordExplanation, RecordKey, key_argument
 from merganser.rule_checks import RuleCheck, case_arguments
+from merganser.table_checks import KeyCheck, MergeConfig, Setting
 from merganser.verification import VerifyResult
 
 
@@ -99,6 +101,35 @@ class TableInspection:
         """
         arguments: dict[str, Any] = {"path": self.path, **case_arguments(cases, seed)}
         return RuleCheck.from_wire(self._transport.rows("check_rule", merged_options({}, options), **arguments))
+
+    def merge_config(self, *, options: Options | None = None) -> MergeConfig:
+        """Return every setting that holds for writes of the table, where it is from, and what contradicts it.
+
+        ::
+
+            print(table.merge_config())  # what is not a default, contradictions first
+
+        Args:
+            options: Options of a write that is considered; ``None`` is a write without any.
+        """
+        rows = self._transport.rows("show_merge_config", merged_options({}, options), path=self.path)
+        return MergeConfig(built(Setting, row) for row in rows)
+
+    def check_keys(self, limit: int | None = None, *, options: Options | None = None) -> KeyCheck:
+        """Count keys that are stored more than once, and rows without a key. Reads the key columns of all rows.
+
+        :meth:`Table.repair_duplicates` merges the rows of such keys.
+
+        Args:
+            limit: Most of these keys to list; ``None`` is 20.
+            options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
+
+        Raises:
+            MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no key columns.
+        """
+        arguments: dict[str, Any] = {"path": self.path} if limit is None else {"path": self.path, "limit": limit}
+        (row,) = self._transport.rows("check_keys", merged_options({}, options), **arguments)
+        return KeyCheck.from_wire(row)
 
 
 def _explained(key: RecordKey, partition: str | None) -> dict[str, Any]:

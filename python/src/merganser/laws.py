@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from merganser._arguments import columns_of
 from merganser._transport import transport_for
 from merganser.config import MergeMode, Options
 from merganser.frames import rule_settings
 from merganser.rule_checks import RuleCheck, case_arguments
-from merganser.table import columns_of
 
 
 def check_rule(

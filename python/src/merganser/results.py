@@ -7,12 +7,13 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any
 
+from merganser._shown import Shown, shown, size
 from merganser._wire import built, wire
 from merganser.dry_runs import DryRun
 
 
 @dataclass(frozen=True)
-class CommitResult:
+class CommitResult(Shown):
     """What one write changed.
 
     A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version
@@ -73,6 +74,26 @@ class CommitResult:
         shown = (f"{field.name}={getattr(self, field.name)!r}" for field in counts + notes)
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def __str__(self) -> str:
+        """One line: the operation, the counts that are not zero, files, bytes and seconds, and what is to be known."""
+        names = (
+            "inserted",
+            "updated",
+            "late",
+            "ties",
+            "deleted",
+            "duplicates",
+            "appended",
+            "appended_deletes",
+            "unchanged",
+        )
+        counts = _counts(self, names)
+        amount = f"{self.files} file{'' if self.files == 1 else 's'}, {size(self.bytes_written)}"
+        notes = [one.name for one in fields(self) if one.default is not MISSING]
+        more = "".join(f"; {name}: {shown(name, getattr(self, name))}" for name in notes if getattr(self, name))
+        instant = self.instant or "nothing committed"
+        return f"{self.operation} {instant}: {counts}; {amount}, {self.elapsed_ms / 1000:.1f} s{more}"
+
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
         """Build one from what the jar answers."""
@@ -80,7 +101,58 @@ class CommitResult:
 
 
 @dataclass(frozen=True)
-class LogFile:
+class StatementResult(Shown):
+    """What an UPDATE, a DELETE or a MERGE changed; the row that the statement returns.
+
+    On a merge-on-read table rows that the statement appended to logs are ``appended``, where what they come to is known
+    when the logs are read.
+    """
+
+    operation: str
+    """``update``, ``delete`` or ``merge``."""
+    instant: str
+    """When its commit was requested, ``yyyyMMddHHmmssSSS``; empty if there is none."""
+    inserted: int
+    """Rows whose key was new."""
+    updated: int
+    """Stored rows that were changed."""
+    unchanged: int
+    """Stored rows of the rewritten files that are unchanged."""
+    deleted: int
+    """Stored rows removed."""
+    late: int
+    """Rows that lost to the stored row, whose ordering value is larger."""
+    ties: int
+    """Updated rows that had the same ordering value."""
+    appended: int
+    """Versions written to log files, deletes among them."""
+    file_groups_read: int
+    file_groups_written: int
+    file_groups_pruned: int
+    """File groups that were ruled out by partition, statistics or key range."""
+
+    def __str__(self) -> str:
+        """One line: the statement, the counts that are not zero, and file groups."""
+        names = (*_CHANGED, "appended", "unchanged")
+        groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
+        return f"{self.operation} {self.instant or 'nothing committed'}: {_counts(self, names)}; {groups}"
+
+    @classmethod
+    def from_wire(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
+        """Build one from the row of a statement."""
+        return built(cls, {"operation": operation, **wire})
+
+
+_CHANGED = ("inserted", "updated", "late", "ties", "deleted")
+
+
+def _counts(result: object, names: tuple[str, ...]) -> str:
+    """The counts that are not zero."""
+    return ", ".join(f"{name}={getattr(result, name)}" for name in names if getattr(result, name)) or "no row changed"
+
+
+@dataclass(frozen=True)
+class LogFile(Shown):
     """One log file of a slice."""
 
     name: str
@@ -88,7 +160,7 @@ class LogFile:
 
 
 @dataclass(frozen=True)
-class FileSlice:
+class FileSlice(Shown):
     """One base file (or none yet) and the log files on top of it, in commit order."""
 
     partition_path: str

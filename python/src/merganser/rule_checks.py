@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from merganser._shown import Shown
+
 
 @dataclass(frozen=True)
-class RuleLaw:
+class RuleLaw(Shown):
     """A law, and whether random versions of a row keep it."""
 
     name: str

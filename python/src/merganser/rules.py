@@ -54,7 +54,7 @@ class Rule(Mapping[str, str]):
 
     def to_options(self) -> dict[str, str]:
         """The rule as options of a write that creates a table, or as properties of a table."""
-        from merganser.table import rule_options
+        from merganser._arguments import rule_options
 
         return {name: str(text) for name, text in rule_options(self, None).items()}
 

@@ -9,13 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from merganser._shown import Shown
 from merganser._wire import built, utc, wire
 
 _Restored = TypeVar("_Restored", bound="RestoreResult")
 
 
 @dataclass(frozen=True)
-class CompactionResult:
+class CompactionResult(Shown):
     """The plan or the result of a compaction or log compaction. One that is only scheduled has written nothing yet."""
 
     instant: str
@@ -37,7 +38,7 @@ class CompactionResult:
 
 
 @dataclass(frozen=True)
-class ClusteringResult:
+class ClusteringResult(Shown):
     """The plan or the result of clusterings. One that is only scheduled has written nothing yet."""
 
     instants: tuple[str, ...]
@@ -62,7 +63,7 @@ class ClusteringResult:
 
 
 @dataclass(frozen=True)
-class ServiceStatus:
+class ServiceStatus(Shown):
     """The state of a service of a table in the background of the session."""
 
     service: str
@@ -90,7 +91,7 @@ class ServiceStatus:
 
 
 @dataclass(frozen=True)
-class CleanedFile:
+class CleanedFile(Shown):
     """A file that a clean deletes."""
 
     path: str
@@ -99,7 +100,7 @@ class CleanedFile:
 
 
 @dataclass(frozen=True)
-class CleanResult:
+class CleanResult(Shown):
     """What cleans deleted, or what a dry run would delete: pending cleans that were run first, and the new one."""
 
     instants: tuple[str, ...]
@@ -129,7 +130,7 @@ class CleanResult:
 
 
 @dataclass(frozen=True)
-class ArchiveResult:
+class ArchiveResult(Shown):
     """What one archiving moved from the timeline to its history."""
 
     instants: int
@@ -149,7 +150,7 @@ class ArchiveResult:
 
 
 @dataclass(frozen=True)
-class Savepoint:
+class Savepoint(Shown):
     """A write whose files cleans retain, so that the table stays readable as of it."""
 
     instant: str = field(metadata=wire("savepointTime"))
@@ -168,7 +169,7 @@ class Savepoint:
 
 
 @dataclass(frozen=True)
-class TakenBack:
+class TakenBack(Shown):
     """A write, or a planned compaction or clustering, that a restore or a rollback takes back."""
 
     instant: str
@@ -185,7 +186,7 @@ class TakenBack:
 
 
 @dataclass(frozen=True)
-class RestoredFile:
+class RestoredFile(Shown):
     """A data file that a restore or a rollback deletes."""
 
     path: str
@@ -194,7 +195,7 @@ class RestoredFile:
 
 
 @dataclass(frozen=True)
-class RestoreResult:
+class RestoreResult(Shown):
     """What a restore took back, or what a dry run would take back."""
 
     instant: str | None
@@ -231,7 +232,7 @@ class RollbackResult(RestoreResult):
 
 
 @dataclass(frozen=True)
-class DuplicateCopy:
+class DuplicateCopy(Shown):
     """A row of a key that is stored more than once, or the row that its copies are merged into."""
 
     record_key: str
@@ -247,7 +248,7 @@ class DuplicateCopy:
 
 
 @dataclass(frozen=True)
-class RepairResult:
+class RepairResult(Shown):
     """What a repair of duplicates changed, or what a dry run would change."""
 
     instant: str | None
@@ -293,7 +294,7 @@ def _field(wire: Mapping[str, Any], name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class OrphanFile:
+class OrphanFile(Shown):
     """A data file that no commit names."""
 
     path: str = field(metadata=wire("orphanFileLocation"))
@@ -312,7 +313,7 @@ class OrphanFile:
 
 
 @dataclass(frozen=True)
-class PartitionRepair:
+class PartitionRepair(Shown):
     """A folder with data files or partition metadata."""
 
     path: str
@@ -333,7 +334,7 @@ class PartitionRepair:
 
 
 @dataclass(frozen=True)
-class PropertyChange:
+class PropertyChange(Shown):
     """A property of a table before and after a repair; ``None`` where it is not there."""
 
     key: str = field(metadata=wire("property"))

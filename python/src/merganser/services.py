@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any, Union
+from typing import Any
 
 from pyspark.sql import SparkSession
 
+from merganser._arguments import Columns
+from merganser._shown import Results
 from merganser._transport import Transport, transport_for
 from merganser.config import Options, merged_options
 from merganser.service_results import (
@@ -26,7 +28,6 @@ from merganser.service_results import (
     ServiceStatus,
 )
 
-Columns = Union[str, Sequence[str]]
 _LAYOUTS = ("linear", "z-order", "zorder", "hilbert")
 
 
@@ -159,7 +160,7 @@ class TableServices:
         *,
         interval_seconds: int | None = None,
         options: Options | None = None,
-    ) -> list[ServiceStatus]:
+    ) -> Results[ServiceStatus]:
         """Run services of this table in the background of the session, beside its writers.
 
         They run periodically and after each write of this session, which leaves them its own: it schedules a
@@ -180,15 +181,15 @@ class TableServices:
             raise TypeError(f"services is a list of names, such as ['clean'], not {services!r}")
         names = None if services is None else ",".join(services)
         wire = self._transport.start_services(self.path, names, interval_seconds, merged_options({}, options))
-        return [ServiceStatus.from_wire(status) for status in wire]
+        return Results(ServiceStatus.from_wire(status) for status in wire)
 
     def stop_services(self) -> None:
         """End the table's services in the background after the work that writes have requested, and wait for it."""
         self._transport.stop_services(self.path)
 
-    def services(self) -> list[ServiceStatus]:
+    def services(self) -> Results[ServiceStatus]:
         """Return the states of the table's services in the background of this session."""
-        return [ServiceStatus.from_wire(status) for status in self._transport.services(self.path)]
+        return Results(ServiceStatus.from_wire(status) for status in self._transport.services(self.path))
 
     def create_savepoint(
         self, instant: str | None = None, *, user: str = "", comments: str = "", options: Options | None = None
@@ -217,9 +218,9 @@ class TableServices:
         """
         self._transport.delete_savepoint(self.path, instant, merged_options({}, options))
 
-    def savepoints(self) -> list[Savepoint]:
+    def savepoints(self) -> Results[Savepoint]:
         """Return the completed savepoints, newest first."""
-        return [Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path)]
+        return Results(Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path))
 
     def restore(
         self,
@@ -302,7 +303,7 @@ class TableServices:
         dry_run: bool = False,
         backup_path: str | os.PathLike[str] | None = None,
         options: Options | None = None,
-    ) -> list[OrphanFile]:
+    ) -> Results[OrphanFile]:
         """Delete data files that no commit on the timeline or in the history names.
 
         Files of pending instants, running writes and savepoints stay, and so do files of which nothing is known.
@@ -322,13 +323,13 @@ class TableServices:
         if backup_path is not None:
             arguments["backup_path"] = os.fspath(backup_path)
         rows = self._transport.rows("remove_orphan_files", merged_options({}, options), **arguments)
-        return [OrphanFile.from_wire(row) for row in rows]
+        return Results(OrphanFile.from_wire(row) for row in rows)
 
-    def repair_partitions(self, *, dry_run: bool = False, options: Options | None = None) -> list[PartitionRepair]:
+    def repair_partitions(self, *, dry_run: bool = False, options: Options | None = None) -> Results[PartitionRepair]:
         """Add missing partition metadata files to folders of which a commit names data files."""
         arguments = {"path": self.path, "dry_run": dry_run}
         rows = self._transport.rows("repair_add_partition_meta", merged_options({}, options), **arguments)
-        return [PartitionRepair.from_wire(row) for row in rows]
+        return Results(PartitionRepair.from_wire(row) for row in rows)
 
     @staticmethod
     def repair_properties(
@@ -337,7 +338,7 @@ class TableServices:
         *,
         properties: Options | None = None,
         dry_run: bool = False,
-    ) -> list[PropertyChange]:
+    ) -> Results[PropertyChange]:
         """Restore the ``hoodie.properties`` of a table, lost or damaged, and set some of them.
 
         They come from the file if it is intact, else from ``hoodie.properties.backup``, else from the table's commits
@@ -355,4 +356,4 @@ class TableServices:
         """
         arguments = {"path": os.fspath(path), "dry_run": dry_run}
         rows = transport_for(spark).rows("repair_properties", merged_options({}, properties), **arguments)
-        return [PropertyChange.from_wire(row) for row in rows]
+        return Results(PropertyChange.from_wire(row) for row in rows)

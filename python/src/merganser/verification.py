@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from merganser._shown import Shown
+
 
 @dataclass(frozen=True)
-class TableProblem:
+class TableProblem(Shown):
     """Something that is wrong with a table."""
 
     check: str

@@ -21,6 +21,8 @@ from servers import serving
 # Every test of the Python API runs here too: `spark` is then the client of this module.
 from test_python_api import *  # noqa: F403
 from test_python_api import content, path, rows  # noqa: F401
+from test_python_statements import *  # noqa: F403
+from test_python_statements import trips  # noqa: F401
 
 import merganser
 

@@ -320,8 +320,10 @@ def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
 
 
 def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
-    table, session = remote_table([snake(COMMIT)])
+    table, session = remote_table([snake(INFO)])
     assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
+    assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "/lake/trips"})
+    session.answer = [snake(COMMIT)]
     rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
     options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
     result = table.upsert(rows, options=options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -40,3 +42,34 @@ def test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_sh
     assert not isinstance(sparks.value, merganser.MerganserError)
     assert merganser.condition_of(sparks.value) is None
     assert content(table.df()) == []
+
+
+def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
+    spark: SparkSession,
+    rows: Rows,  # noqa: F811
+    path: str,  # noqa: F811
+) -> None:
+    table = create(spark, path, name="tabbed", merge_on_read=True)
+    store = spark._jsparkSession.sharedState().statusStore()
+    table.upsert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0)))
+    table.upsert(rows((1, "a", 2, 1.5)))
+    table.compact()
+    found = []
+    for execution in as_list(store.executionsList().takeRight(20)):  # the store drops the oldest ones meanwhile
+        values = store.executionMetrics(execution.executionId())
+        metrics = {metric.name(): values.get(metric.accumulatorId()) for metric in as_list(execution.metrics())}
+        if "tabbed" in execution.physicalPlanDescription() and "rows: inserted" in metrics:
+            shown = {name: value.get().strip() for name, value in metrics.items() if value.isDefined()}
+            found.append((execution.physicalPlanDescription(), shown))
+    assert [next(w for w in ("upsert into", "compact") if f"{w} tabbed" in plan) for plan, _ in found] == [
+        "upsert into", "upsert into", "compact",
+    ]  # fmt: skip
+    assert [(one["rows: inserted"], one["rows: appended"], one["files written"]) for _, one in found] == [
+        ("2", "0", "1"),
+        ("0", "1", "1"),
+        ("0", "0", "1"),
+    ]
+
+
+def as_list(values: Any) -> list[Any]:
+    return [values.apply(at) for at in range(values.size())]

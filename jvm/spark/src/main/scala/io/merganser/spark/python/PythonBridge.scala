@@ -28,10 +28,13 @@ import io.merganser.table.rule.MergeMode
 import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.Progress
-import org.apache.spark.sql.{Dataset, Row, SparkSession}
+import org.apache.spark.sql.{Column, Dataset, Row, SparkSession}
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 /** Entry point of the Python package: one method for each of its calls. Results and options are JSON. */
 object PythonBridge {
@@ -80,29 +83,46 @@ object PythonBridge {
       optionsJson: String
   ): String = {
     val options = optionsOf(optionsJson) + ("hoodie.datasource.write.operation" -> operation)
-    resultOf(FrameWrite.append(session, OpenTable.load(session, path), options, frame)).toString
+    val table   = OpenTable.load(session, path)
+    ProgramCall(session, s"$operation into ${table.config.name}") {
+      resultOf(FrameWrite.append(session, table, options, frame)).toString
+    }
+  }
+
+  /**
+   * The SQL text of a column's expression.
+   *
+   * @throws MerganserException COLUMN_WITHOUT_SQL for a function that SQL does not know
+   */
+  def sqlOf(session: SparkSession, column: Column): String = {
+    val expression = SparkBridge.expression(column)
+    val text       = expression.sql
+    val parses     = Try(session.sessionState.sqlParser.parseExpression(text)).isSuccess
+    if (!parses || expression.exists(_.isInstanceOf[UserDefinedExpression]))
+      throw MerganserException("COLUMN_WITHOUT_SQL", "column" -> text)
+    text
   }
 
   /** @param op schedule, run or scheduleandexecute */
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    compacted(op match {
+    ProgramCall(session, s"compact ${table.config.name}")(compacted(op match {
       case "schedule"           => CompactionResult(CompactionService.schedule(table, settings), 0, 0, 0, 0, 0)
       case "run"                => CompactionService.run(session, table, settings)
       case "scheduleandexecute" => CompactionService.scheduleAndRun(session, table, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")
-    })
+    }))
   }
 
   /** @param op schedule or scheduleandexecute */
   def compactLogs(session: SparkSession, path: String, op: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    compacted(op match {
+    ProgramCall(session, s"compact the logs of ${table.config.name}")(compacted(op match {
       case "schedule" =>
         CompactionResult(LogCompactionService.schedule(session, table, settings), 0, 0, 0, 0, 0)
       case "scheduleandexecute" => LogCompactionService.scheduleAndRun(session, table, settings)
       case other                => throw new IllegalStateException(s"log compaction op '$other'")
-    })
+    }))
   }
 
   private def compacted(result: CompactionResult): String = {
@@ -137,11 +157,15 @@ object PythonBridge {
     val order               = Option(columns).toSeq.flatMap(OptionKind.NameList.split)
     val settings = ClusteringArguments(configured, order, Option(strategy).flatMap(LayoutStrategy.parse), None, None,
       Option(where).map(ClusteringArguments.partitions(session, table, _)))
-    val result = op match {
+    def result = op match {
       case "schedule"           => ClusteringResult(ClusteringService.schedule(table, settings).toSeq, 0, 0, 0, 0, 0)
       case "scheduleandexecute" => ClusteringService.scheduleAndRun(session, table, settings)
       case other                => throw new IllegalStateException(s"clustering op '$other'")
     }
+    ProgramCall(session, s"cluster ${table.config.name}")(clustered(result))
+  }
+
+  private def clustered(result: ClusteringResult): String = {
     val node = mapper.createObjectNode()
     names(node, "instants", result.done)
     names(node, "left", result.skipped.map(l => s"${l.instant}: ${l.reason}"))

@@ -6,13 +6,13 @@ import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SupportsNonDeterministicExpression, UnaryCommand}
-import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.types.{LongType, StringType}
 
 /**
  * A MERGE, UPDATE or DELETE on one of our tables: rows of `query` become rows of one write by the first clause that
  * applies to them.
  *
- * A clause's row has an expression for each column of [[CommandColumns]]. The statement's result is one row of counts.
+ * A clause's row has an expression for each column of [[CommandColumns]]. The statement's result is one row.
  */
 sealed trait RowLevelCommand extends UnaryCommand with SupportsNonDeterministicExpression {
 
@@ -61,7 +61,7 @@ final case class RowLevelCommandOverQuery(
     masks: Seq[ColumnMask],
     once: Option[MatchedOnce],
     query: LogicalPlan,
-    override val output: Seq[Attribute] = RowLevelCommand.counts
+    override val output: Seq[Attribute] = RowLevelCommand.result
 ) extends RowLevelCommand {
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
 }
@@ -90,7 +90,7 @@ final case class RowLevelCommandByKey(
     found: Seq[Attribute],
     stored: Seq[Attribute],
     query: LogicalPlan,
-    override val output: Seq[Attribute] = RowLevelCommand.counts
+    override val output: Seq[Attribute] = RowLevelCommand.result
 ) extends RowLevelCommand {
   override def producedAttributes: AttributeSet = AttributeSet((arrival +: found) ++ stored ++ output)
 
@@ -121,7 +121,7 @@ final case class RowLevelCommandByJoin(
     keys: EqualColumns,
     stored: StoredSide,
     query: LogicalPlan,
-    override val output: Seq[Attribute] = RowLevelCommand.counts
+    override val output: Seq[Attribute] = RowLevelCommand.result
 ) extends RowLevelCommand {
   override def producedAttributes: AttributeSet = AttributeSet(stored.plan.output ++ output)
 
@@ -135,11 +135,13 @@ final class StoredSide(val plan: LogicalPlan) extends Serializable {
 
 object RowLevelCommand {
 
-  /** A statement's result: one row of counts. */
+  /** The counts of a statement's result. */
   val CountNames: Seq[String] = Seq(
     "inserted", "updated", "unchanged", "deleted", "late", "ties", "appended", "file_groups_read",
     "file_groups_written",
     "file_groups_pruned")
 
-  def counts: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)())
+  /** A statement's result: one row of counts, and the requested time of its commit. */
+  def result: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)()) :+
+    AttributeReference("instant", StringType, nullable = false)()
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2Co
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Plans statements that change our tables. */
 final case class RowLevelCommandStrategy(session: SparkSession) extends SparkStrategy {
@@ -32,7 +33,7 @@ final case class RowLevelCommandStrategy(session: SparkSession) extends SparkStr
   }
 }
 
-/** Runs a statement; its result is one row of counts, which are also metrics. */
+/** Runs a statement; its result is one row, whose counts are also metrics. */
 sealed trait RowLevelCommandExec extends V2CommandExec {
 
   def statement: RowLevelCommand
@@ -86,7 +87,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
       Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong,
         result.filesWritten.toLong, pruned.toLong)
     CountMetrics.post(sparkContext, metrics, RowLevelCommand.CountNames.zip(counts))
-    Seq(new GenericInternalRow(counts.toArray[Any]))
+    val row: Seq[Any] = counts :+ UTF8String.fromString(result.instant)
+    Seq(new GenericInternalRow(row.toArray[Any]))
   }
 
   /** @param values over the rows, bound */

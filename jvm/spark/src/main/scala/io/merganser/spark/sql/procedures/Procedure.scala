@@ -83,6 +83,7 @@ object Procedure {
 
   val all: Seq[Procedure] = Seq(
     ArchiveCommits,
+    CheckKeys,
     CheckRule,
     CompareRule,
     CreateSavepoint,
@@ -123,6 +124,7 @@ object Procedure {
     ShowRestores,
     ShowRollbackDetail,
     ShowHistory,
+    ShowMergeConfig,
     ShowInvalidParquet,
     ShowOrphanFiles,
     ShowRollbacks,

@@ -1,0 +1,73 @@
+package io.merganser.spark.python
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.merganser.{ServiceJobs, SparkBridge}
+
+/**
+ * A call of a program that writes, as a command: it is on Spark's SQL tab, with its jobs and its counts.
+ *
+ * @param what such as "upsert into trips"
+ */
+final case class ProgramCall(what: String, work: ProgramCall.Work) extends LeafRunnableCommand {
+
+  override lazy val metrics: Map[String, SQLMetric] = {
+    val context = SparkContext.getOrCreate()
+    ProgramCall.Counts.map { case (field, shown) => field -> SQLMetrics.createMetric(context, shown) }.toMap
+  }
+
+  override def simpleString(maxFields: Int): String = what
+
+  override def nodeName: String = what
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val answer = ServiceJobs.describe(session.sparkContext, what)(work.run())
+    val fields = ProgramCall.mapper.readTree(answer)
+    metrics.foreach { case (field, metric) => metric.set(fields.path(field).asLong(0L)) }
+    val execution = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(session.sparkContext, execution, metrics.values.toSeq)
+    Nil
+  }
+}
+
+object ProgramCall {
+  private val mapper = new ObjectMapper
+
+  /** The counts among the fields of an answer, and their names on the SQL tab. */
+  private val Counts = Seq(
+    "inserted"       -> "rows: inserted",
+    "updated"        -> "rows: updated",
+    "unchanged"      -> "rows: unchanged",
+    "late"           -> "rows: late",
+    "deleted"        -> "rows: deleted",
+    "duplicates"     -> "rows: duplicates",
+    "appended"       -> "rows: appended",
+    "filesWritten"   -> "files written",
+    "rowsWritten"    -> "rows written",
+    "bytesWritten"   -> "bytes written"
+  )
+
+  /** The call, which runs once; `answer` is its JSON. */
+  final class Work(call: () => String) extends Serializable {
+    @transient private var done: Option[String] = None
+
+    private[ProgramCall] def run(): String = {
+      val answer = call()
+      done = Some(answer)
+      answer
+    }
+
+    private[ProgramCall] def answer: String = done.getOrElse(throw new IllegalStateException("the call did not run"))
+  }
+
+  /** Runs a call and returns its answer. */
+  def apply(session: SparkSession, what: String)(call: => String): String = {
+    val work = new Work(() => call)
+    SparkBridge.ofRows(session, ProgramCall(what, work)).queryExecution.commandExecuted
+    work.answer
+  }
+}

@@ -1,0 +1,74 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.IndexResolver
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.settings.KeylessTable
+import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.types._
+
+/** CALL check_keys(table => … | path => …): keys that are stored more than once, and rows without a key. */
+object CheckKeys extends TableProcedure {
+  override val name = "check_keys"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter.table,
+    Parameter("limit", IntegerType, "most duplicate keys to list", default = Some("20")),
+    Parameter.path,
+    Parameter.options
+  )
+
+  override val result: StructType = Procedure.columns(
+    "rows" -> LongType,
+    "keys" -> LongType,
+    "duplicate_keys" -> LongType,
+    "duplicate_rows" -> LongType,
+    "null_keys" -> LongType,
+    "keys_in_several_partitions" -> LongType,
+    "duplicates" -> ArrayType(Procedure.columns("key" -> StringType, "rows" -> LongType,
+        "partitions" -> ArrayType(StringType)))
+  )
+
+  private val (rowCount, paths, most) = ("_merganser_rows", "_merganser_paths", "_merganser_most")
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    if (KeylessTable.is(table.config))
+      throw MerganserException("DUPLICATES_WITHOUT_KEYS", "table" -> table.config.name)
+    val limit    = arguments.int("limit").getOrElse(parameters(1).default.get.toInt)
+    val settings = arguments.settings(session, table)
+    val isGlobal = IndexResolver.globalKeys(settings.index, table.config).isDefined
+    val keys     = perKey(session, table).cache()
+    try {
+      val isDuplicate = !col("is_null") && (if (isGlobal) col(rowCount) else col(most)) > 1
+      def total(value: Column, condition: Column) = coalesce(sum(when(condition, value)), lit(0L))
+      val sums = keys.agg(
+        coalesce(sum(rowCount), lit(0L)),
+        total(lit(1L), !col("is_null")),
+        total(lit(1L), isDuplicate),
+        total(col(rowCount), isDuplicate),
+        total(col(rowCount), col("is_null")),
+        total(lit(1L), !col("is_null") && size(col(paths)) > 1)
+      ).head()
+      val shown = keys.where(isDuplicate).orderBy(col(rowCount).desc, col("key")).limit(limit)
+        .select("key", rowCount, paths).collect()
+      Seq(Row.fromSeq(sums.toSeq :+ shown.toSeq.map(r => Row(r.getString(0), r.getLong(1), r.getSeq[String](2).toSeq))))
+    } finally { keys.unpersist(); () }
+  }
+
+  /** A row for each key: as a string, whether it is null, its rows, the most in a partition, and the partitions. */
+  private def perKey(session: SparkSession, table: OpenTable): DataFrame = {
+    val fields = table.config.recordKeyFields
+    val key    = concat_ws(",", fields.map(f => concat(lit(if (fields.size == 1) "" else s"$f:"),
+          coalesce(col(f).cast(StringType), lit("null")))): _*)
+    val path =
+      if (table.config.storesKeys) col(MetaColumns.PartitionPath)
+      else concat_ws("/", table.config.partitionFields.map(col(_).cast(StringType)): _*)
+    val rows = session.read.format("merganser").load(table.storage.basePath.toString)
+    rows.select(key.as("key"), fields.map(col(_).isNull).reduce(_ && _).as("is_null"), path.as("path"))
+      .groupBy("key", "is_null", "path").agg(count(lit(1)).as("in_path"))
+      .groupBy("key", "is_null").agg(sum("in_path").as(rowCount), max("in_path").as(most),
+        sort_array(collect_list("path")).as(paths))
+  }
+}

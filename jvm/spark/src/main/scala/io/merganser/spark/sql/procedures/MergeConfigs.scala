@@ -1,0 +1,47 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.options.OptionScope
+import io.merganser.table.rule.CompiledRule
+import io.merganser.table.settings.{EffectiveSetting, EffectiveSettings}
+import io.merganser.table.options.Options
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+/**
+ * CALL show_merge_config(table => … | path => …, options => …): every setting that holds for writes of a table, with
+ * its source, and what contradicts it.
+ */
+object ShowMergeConfig extends TableProcedure {
+  override val name = "show_merge_config"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter.table,
+    Parameter.path,
+    Parameter("options", Parameter.OptionsType, "options of a write that is considered"),
+    Parameter.filter
+  )
+
+  override val result: StructType = Procedure.columns(
+    "setting" -> StringType,
+    "value" -> StringType,
+    "source" -> StringType,
+    "scope" -> StringType,
+    "conflict" -> StringType,
+    "meaning" -> StringType
+  )
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val warning = CompiledRule.warning(table.config, table.schema)
+    EffectiveSettings.of(table.config, arguments.options("options"), FrameWrite.sessionConf(session)).map { one =>
+      val conflict = one.conflict.orElse(warning.filter(_ => one.key == Options.MergeModeOption.key))
+      row(one.copy(conflict = conflict))
+    }
+  }
+
+  private def row(one: EffectiveSetting): Row = {
+    val scope = if (one.scope == OptionScope.OfTable) "table" else "write"
+    Row(one.key, one.value.orNull, one.source, scope, one.conflict.orNull, one.doc)
+  }
+}

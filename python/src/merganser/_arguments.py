@@ -1,0 +1,173 @@
+"""Arguments as users write them, and the errors of those that cannot be meant."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Protocol, Union
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import StructType
+
+from merganser.config import Options, WriteOptions, merged_options
+
+
+class HasInstant(Protocol):
+    """What names a commit: the result of a write, or an entry of the history."""
+
+    @property
+    def instant(self) -> str:
+        """Requested time of the commit."""
+        ...
+
+
+Columns = Union[str, Sequence[str]]
+Names = Union[str, "Column", Sequence[Union[str, "Column"]]]
+Time = Union[str, date, HasInstant]
+Place = Union[str, "os.PathLike[str]"]
+Transaction = tuple[str, int]
+AnyOptions = Union[WriteOptions, Options]
+
+_WORDS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def session_of(spark: object) -> SparkSession:
+    """The session.
+
+    Raises:
+        TypeError: It is a path or name.
+    """
+    if isinstance(spark, (str, os.PathLike)):
+        raise TypeError(f"The session comes first, then the path or name: Table.load(spark, {str(spark)!r})")
+    return spark  # type: ignore[return-value]
+
+
+def path_of(path_or_name: object) -> str:
+    """The path or name of a table.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if not isinstance(path_or_name, (str, os.PathLike)):
+        raise TypeError(f"A table is identified by its path or name, not by a {kind(path_or_name)}")
+    return str(os.fspath(path_or_name))
+
+
+def columns_of(spark: SparkSession, schema: object) -> StructType:
+    """The columns that a schema, DDL or a frame has.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    if isinstance(schema, str):
+        return spark.createDataFrame([], schema).schema  # type: ignore[type-var, unused-ignore]
+    if isinstance(schema, StructType):
+        return schema
+    columns = getattr(schema, "schema", None)
+    if is_frame(schema) and isinstance(columns, StructType):
+        return columns
+    raise TypeError(
+        f"schema is a StructType, a string such as 'id string, ts long', or a Spark DataFrame, not a {kind(schema)}"
+    )
+
+
+def is_frame(rows: object) -> bool:
+    """Whether it is a data frame of a classic session or of Spark Connect."""
+    return hasattr(rows, "_jdf") or hasattr(rows, "createOrReplaceTempView")
+
+
+def is_column(value: object) -> bool:
+    """Whether it is a column of a classic session or of Spark Connect, whose classes differ."""
+    return isinstance(value, Column) or type(value).__module__.startswith("pyspark.sql.connect.column")
+
+
+def time_of(argument: str, time: object) -> str:
+    """A time as the jar reads it.
+
+    Raises:
+        TypeError: It is no time.
+    """
+    if isinstance(time, str):
+        return time
+    if isinstance(time, datetime):
+        return time.isoformat(sep=" ", timespec="milliseconds")
+    if isinstance(time, date):
+        return time.isoformat()
+    instant = getattr(time, "instant", None)
+    if isinstance(instant, str):
+        return instant
+    raise TypeError(
+        f"{argument} is an instant or a time as a str, a datetime, a date, or the result of a write, not a {kind(time)}"
+    )
+
+
+def wire_of(options: object) -> dict[str, str]:
+    """Options of a write by their names.
+
+    Raises:
+        TypeError: They are neither :class:`WriteOptions` nor a dict.
+    """
+    if isinstance(options, WriteOptions):
+        return options.to_options()
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(
+            "options is a WriteOptions or a dict of settings by their names, such as "
+            f"{{'hoodie.combine.before.upsert': 'true'}}, not a {kind(options)}"
+        )
+    return merged_options({}, options)
+
+
+def transaction_of(txn: object) -> dict[str, Any]:
+    """The settings of a transaction.
+
+    Raises:
+        TypeError: It is not a string and an integer.
+    """
+    if txn is None:
+        return {}
+    if not (isinstance(txn, tuple) and len(txn) == 2 and isinstance(txn[0], str) and type(txn[1]) is int):
+        raise TypeError(f"txn is an application and a version, such as ('orders-job', 17), not {txn!r}")
+    return {"spark.merganser.write.txnAppId": txn[0], "spark.merganser.write.txnVersion": str(txn[1])}
+
+
+def names_of(argument: str, columns: object) -> list[str]:
+    """Names of columns.
+
+    Raises:
+        TypeError: They are not one or more strings.
+    """
+    listed = [columns] if isinstance(columns, str) else columns
+    if not isinstance(listed, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in listed):
+        raise TypeError(f"{argument} is the name of a column, or a list of names, not {columns!r}")
+    return [str(one) for one in listed]
+
+
+def is_name(text: str) -> bool:
+    """Whether a string is the name of a column, or of a field inside one, that needs no quotes."""
+    return _WORDS.fullmatch(text) is not None
+
+
+def rule_options(
+    rule: Mapping[str, str] | None, groups: Mapping[str, Mapping[str, Columns]] | None
+) -> dict[str, Columns]:
+    """The options of a rule of columns."""
+    functions = {
+        "merganser.rule.default" if column == "*" else f"merganser.rule.column.{column}": function
+        for column, function in (rule or {}).items()
+    }
+    parts = {
+        f"merganser.rule.group.{name}.{part}": columns
+        for name, group in (groups or {}).items()
+        for part, columns in group.items()
+    }
+    return {**functions, **parts}
+
+
+def kind(value: object) -> str:
+    """The type of a value, for messages."""
+    given = type(value)
+    if given.__module__ == "builtins":
+        return given.__name__
+    return f"{given.__module__.partition('.')[0]}.{given.__name__}"

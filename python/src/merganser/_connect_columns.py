@@ -1,0 +1,97 @@
+"""The SQL text of columns of a Spark Connect client, which has no JVM that could write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.sql import types as T
+
+from merganser._expressions import literal
+
+_INFIX = {
+    **dict.fromkeys(("=", "==", "<=>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&", "|", "^")),
+    **{"!=": "<>", "and": "AND", "or": "OR", "like": "LIKE", "ilike": "ILIKE", "rlike": "RLIKE"},
+}
+_PREFIX = {"not": "NOT ", "!": "NOT ", "negative": "- ", "~": "~", "bitwiseNOT": "~"}
+
+
+def sql_of(column: Any) -> str:
+    """The SQL text of a column's expression.
+
+    Raises:
+        TypeError: The column cannot be written as SQL: it calls a function of Python, for one.
+    """
+    return _text(column._expr)
+
+
+def _text(node: Any) -> str:
+    write: Callable[[Any], str] | None = _WRITERS.get(type(node).__name__)
+    if write is None:
+        raise TypeError(
+            f"The column {node} cannot be written into a statement: give it as SQL, or compute it as a column of the "
+            "source"
+        )
+    return write(node)
+
+
+def _function(node: Any) -> str:
+    name = str(node._name)
+    arguments = [_text(one) for one in node._args]
+    if name in _INFIX and len(arguments) == 2:
+        return f"({arguments[0]} {_INFIX[name] or name} {arguments[1]})"
+    if name in _PREFIX and len(arguments) == 1:
+        return f"({_PREFIX[name]}{arguments[0]})"
+    if name == "in":
+        return f"({arguments[0]} IN ({', '.join(arguments[1:])}))"
+    distinct = "DISTINCT " if getattr(node, "_is_distinct", False) else ""
+    return f"{name}({distinct}{', '.join(arguments)})"
+
+
+def _case(node: Any) -> str:
+    branches = "".join(f" WHEN {_text(when)} THEN {_text(then)}" for when, then in node._branches)
+    otherwise = "" if node._else_value is None else f" ELSE {_text(node._else_value)}"
+    return f"CASE{branches}{otherwise} END"
+
+
+def _cast(node: Any) -> str:
+    kind = node._data_type if isinstance(node._data_type, str) else node._data_type.simpleString()
+    function = "TRY_CAST" if getattr(node, "_eval_mode", None) == "try" else "CAST"
+    return f"{function}({_text(node._expr)} AS {kind})"
+
+
+def _literal(node: Any) -> str:
+    kind, value = node._dataType, node._value
+    if value is None:
+        return "NULL" if isinstance(kind, T.NullType) else f"CAST(NULL AS {kind.simpleString()})"
+    if isinstance(kind, T.TimestampType):
+        moment = datetime.fromtimestamp(value // 1_000_000, timezone.utc).replace(microsecond=value % 1_000_000)
+        return literal(moment)
+    if isinstance(kind, T.DateType):
+        day: Any = kind
+        return literal(day.fromInternal(value))
+    if isinstance(kind, T.TimestampNTZType):
+        return f"TIMESTAMP_NTZ{literal(str(kind.fromInternal(value)))}"
+    if isinstance(kind, (T.ByteType, T.ShortType, T.LongType, T.FloatType)):
+        return f"CAST({literal(value)} AS {kind.simpleString()})"
+    return literal(value)
+
+
+def _lambda(node: Any) -> str:
+    return f"({', '.join(map(_text, node._arguments))}) -> {_text(node._function)}"
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "CallFunction": _function,
+    "CaseWhen": _case,
+    "CastExpression": _cast,
+    "ColumnAlias": lambda node: _text(node._child),
+    "ColumnReference": lambda node: str(node._unparsed_identifier),
+    "LambdaFunction": _lambda,
+    "LiteralExpression": _literal,
+    "SQLExpression": lambda node: f"({node._expr})",
+    "UnresolvedExtractValue": lambda node: f"{_text(node._child)}[{_text(node._extraction)}]",
+    "UnresolvedFunction": _function,
+    "UnresolvedNamedLambdaVariable": lambda node: ".".join(node._name_parts),
+}

@@ -1,0 +1,138 @@
+"""The SQL text of columns, conditions and values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Union
+
+from pyspark.sql import Column
+
+from merganser._arguments import is_column, is_name, kind
+
+Condition = Union[str, Column, bool]
+"""A condition as SQL or as a column."""
+Value = Union[str, Column, bool, int, float, Decimal, date, bytes, None]
+"""An expression as SQL or as a column, or a value that is not a string: ``lit("text")`` or ``"'text'"`` are strings."""
+Assignments = Mapping[str, Value]
+"""Expressions by the column that they are assigned to."""
+
+SqlOf = Callable[[Any], str]
+"""Returns the SQL text of a column."""
+
+_INT_MAX = 2**31 - 1
+
+
+def condition_text(argument: str, condition: object, sql_of: SqlOf) -> str:
+    """A condition as SQL.
+
+    Raises:
+        TypeError: It is no condition.
+    """
+    if isinstance(condition, bool):
+        return str(condition).lower()
+    if isinstance(condition, str):
+        if not condition.strip():
+            raise ValueError(f"{argument} is empty; for all rows write {argument}=True")
+        return condition.strip()
+    if is_column(condition):
+        return sql_of(condition)
+    raise TypeError(
+        f"{argument} is a condition as SQL, such as \"id = 'a'\", or as a column, such as col('id') == 'a', "
+        f"not a {kind(condition)}"
+    )
+
+
+def value_text(column: str, value: object, sql_of: SqlOf) -> str:
+    """An expression that is assigned to a column, as SQL.
+
+    Raises:
+        TypeError: It is no expression and no value with a literal.
+    """
+    if isinstance(value, str) and not isinstance(value, Enum):
+        if not value.strip():
+            raise ValueError(f"The expression of column {column!r} is empty; an empty string is \"''\" or lit('')")
+        return value.strip()
+    if is_column(value):
+        return sql_of(value)
+    try:
+        return literal(value)
+    except TypeError:
+        raise TypeError(
+            f'Column {column!r} is assigned a {kind(value)}: give an expression as SQL, such as "fare * 2", a '
+            "column, such as lit(1), or a number, a date, a time, a bool or None"
+        ) from None
+
+
+def assignments_of(argument: str, assignments: object, sql_of: SqlOf) -> list[tuple[str, str]]:
+    """Columns and the SQL of what they are assigned.
+
+    Raises:
+        TypeError: They are not a dict of expressions.
+        ValueError: There is none.
+    """
+    if not isinstance(assignments, Mapping):
+        raise TypeError(
+            f"{argument} is a dict of expressions by column, such as {{'fare': 'fare * 2'}}, not a {kind(assignments)}"
+        )
+    if not assignments:
+        raise ValueError(f"{argument} is empty: it has an expression for each column that changes")
+    return [(name_text(column), value_text(str(column), value, sql_of)) for column, value in assignments.items()]
+
+
+def name_text(column: object) -> str:
+    """The name of a column as SQL; one with a backtick is SQL already.
+
+    Raises:
+        TypeError: It is no name.
+    """
+    if not isinstance(column, str):
+        raise TypeError(f"Columns are named by strings, not by a {kind(column)}")
+    return column if is_name(column) or "`" in column else quoted(column)
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string(text: str) -> str:
+    """A string as SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def literal(value: Any) -> str:
+    """A value as SQL.
+
+    Raises:
+        TypeError: SQL has no literal for it.
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, Enum):
+        return literal(value.value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value) if abs(value) <= _INT_MAX else f"{value}L"
+    if isinstance(value, float):
+        return f"{value!r}D" if math.isfinite(value) else f"double({string(str(value))})"
+    if isinstance(value, Decimal):
+        return f"{value:f}BD"
+    if isinstance(value, str):
+        return string(value)
+    if isinstance(value, datetime):
+        return f"TIMESTAMP{string(value.isoformat(sep=' '))}"
+    if isinstance(value, date):
+        return f"DATE{string(value.isoformat())}"
+    if isinstance(value, (bytes, bytearray)):
+        return f"X'{bytes(value).hex()}'"
+    if isinstance(value, (list, tuple)):
+        return f"array({', '.join(map(literal, value))})"
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return literal(value.item())
+    raise TypeError(f"SQL has no literal for a {kind(value)}")

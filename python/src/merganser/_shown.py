@@ -1,0 +1,124 @@
+"""How results are shown: one line where they are printed, a table in notebooks, dicts for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from enum import Enum
+from html import escape
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_MOST = 3
+"""Values of a list that a line shows; of a longer one it has the number."""
+
+
+class Shown:
+    """What results have in common. Their subclasses are frozen dataclasses."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, strings, numbers and times."""
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        """One line: what is not zero and not empty."""
+        found = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
+        parts = [_part(name, value) for name, value in found if not is_empty(value)]
+        return f"{type(self).__name__}: {', '.join(parts) or 'nothing'}"
+
+    def _repr_html_(self) -> str:
+        """A table of names and values, without what is empty."""
+        found = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
+        rows = "".join(
+            f"<tr><th>{words(name)}</th><td>{cell(shown(name, value))}</td></tr>"
+            for name, value in found
+            if not is_empty(value)
+        )
+        return f"<table>{rows}</table>"
+
+
+class Results(list[_T]):
+    """A list of results. ``print`` shows a line for each, notebooks show a table."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Each result as a dict; ``spark.createDataFrame`` and ``pandas.DataFrame`` take the list."""
+        return [plain(one) for one in self]
+
+    def __str__(self) -> str:
+        """One line for each."""
+        return "\n".join(map(str, self)) or "none"
+
+    def _repr_html_(self) -> str:
+        """An HTML table, without the columns in which nothing has a value."""
+        names = [one.name for one in fields(self[0])] if self else []  # type: ignore[arg-type]
+        return html_table(names, ({name: getattr(one, name) for name in names} for one in self))
+
+
+def html_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """An HTML table of those columns that have a value in any of the rows."""
+    found = list(rows)
+    kept = [name for name in names if any(row[name] is not None and row[name] != () for row in found)]
+    head = "".join(f"<th>{words(name)}</th>" for name in kept)
+    body = "".join(f"<tr>{''.join(f'<td>{cell(shown(name, row[name]))}</td>' for name in kept)}</tr>" for row in found)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def plain(value: Any) -> Any:
+    """A value of a result as dicts, lists, strings, numbers and times."""
+    if isinstance(value, Shown):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+def is_empty(value: object) -> bool:
+    """Whether a line leaves it out."""
+    return value is None or value is False or value == 0 or value in ("", ()) or value == {}
+
+
+def words(name: str) -> str:
+    """The name of a field in words."""
+    return escape(name.replace("_", " "))
+
+
+def cell(value: object) -> str:
+    """A value in a table of HTML."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return escape(str(value))
+
+
+def shown(name: str, value: object) -> object:
+    """A value with its unit, which the name of the field has."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool):
+        if name.endswith("_ms"):
+            return f"{value / 1000:.1f} s"
+        if "bytes" in name.split("_"):
+            return size(value)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) if len(value) <= _MOST else len(value)
+    return value
+
+
+def size(count: int) -> str:
+    """A number of bytes with its unit."""
+    amount, units = float(count), ["B", "kB", "MB", "GB", "TB"]
+    while amount >= 1000 and len(units) > 1:
+        amount, units = amount / 1000, units[1:]
+    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def _part(name: str, value: object) -> str:
+    return f"{name.removesuffix('_ms') if name.endswith('_ms') else name}={shown(name, value)}"

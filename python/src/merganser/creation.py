@@ -1,0 +1,234 @@
+"""Making and opening tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from merganser._arguments import Columns, Place, columns_of, names_of, path_of, rule_options, session_of
+from merganser._expressions import name_text, quoted, string
+from merganser._transport import Transport, transport_for
+from merganser.config import IndexType, MergeMode, Options, TableType, merged_options
+from merganser.errors import ConfigurationConflictError, MerganserError, TableExistsError
+from merganser.results import TableInfo
+
+_T = TypeVar("_T", bound="TableCreation")
+
+_NO_TABLE = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "TABLE_OF_OTHER_FORMAT")
+
+
+class TableCreation:
+    """How a :class:`merganser.Table` comes to be."""
+
+    def __init__(self, spark: SparkSession, transport: Transport, info: TableInfo) -> None:
+        self._spark = spark
+        self._transport = transport
+        self._info = info
+
+    @classmethod
+    def create(
+        cls: type[_T],
+        spark: SparkSession,
+        path: Place,
+        schema: StructType | str | DataFrame,
+        *,
+        record_key: Columns | None = None,
+        partition_by: Columns | None = None,
+        ordering_by: Columns | None = None,
+        table_type: TableType | None = None,
+        merge_mode: MergeMode | None = None,
+        rule: Mapping[str, str] | None = None,
+        rule_groups: Mapping[str, Mapping[str, Columns]] | None = None,
+        index: IndexType | None = None,
+        name: str | None = None,
+        options: Options | None = None,
+    ) -> _T:
+        """Create an empty table at a path.
+
+        Args:
+            spark: The session.
+            path: Folder of the table, which must be absent or empty. A relative one is below the current folder.
+            schema: Columns of the table, also as a string, ``id string, ts long``, or as a frame that has them.
+            record_key: Column or columns that identify a row. Without them, each inserted row gets a key of its own.
+            partition_by: Column or columns that choose the folder of a row.
+            ordering_by: Column or columns whose larger value wins, compared in this order.
+            table_type: Copy-on-write or merge-on-read.
+            merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
+            rule: How each column of two versions becomes one value: names of columns, and functions such as ``sum``,
+                ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` is all columns that are not named. By default
+                ``last``, the value of the version that wins. :func:`merganser.rule` makes one of a Python function.
+            rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
+                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``.
+            index: How a write finds the file group of a key.
+            name: Name of the table.
+            options: Further settings by their ``hoodie.*`` names.
+
+        Raises:
+            MissingJarError: The session runs without the jar.
+            TableExistsError: There is a table at the path.
+            ConfigurationConflictError: ``options`` contradicts an argument.
+            MerganserError: The table cannot be created; the condition is the reason.
+        """
+        transport, place = transport_for(session_of(spark)), path_of(path)
+        columns = columns_of(spark, schema)
+        wire = _settings(
+            options, rule, rule_groups, record_key, partition_by, ordering_by, table_type, merge_mode, index, name
+        )
+        return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
+
+    @classmethod
+    def create_or_load(
+        cls: type[_T], spark: SparkSession, path: Place, schema: StructType | str | DataFrame, **arguments: Any
+    ) -> _T:
+        """Create an empty table, or open the one that is at the path.
+
+        Args:
+            spark: The session.
+            path: Folder of the table.
+            schema: Columns of a new table; an existing one keeps its own.
+            **arguments: As for :meth:`create`. Those that an existing table contradicts are refused.
+
+        Raises:
+            ConfigurationConflictError: The existing table has another key, ordering, type or rule.
+            MerganserError: As for :meth:`create` and :meth:`load`.
+        """
+        try:
+            return cls.create(spark, path, schema, **arguments)
+        except TableExistsError:
+            table = cls.for_path(spark, path)
+        wire = _settings(**{**_NOTHING, **arguments})
+        for row in table._transport.rows("show_merge_config", wire, path=table._info.path):
+            if row["source"] == "option" and row["conflict"] is not None:
+                raise ConfigurationConflictError(row["conflict"], condition="CONFIG_CONFLICT")
+        return table
+
+    @classmethod
+    def create_named(
+        cls: type[_T],
+        spark: SparkSession,
+        name: str,
+        schema: StructType | str | DataFrame,
+        *,
+        path: Place | None = None,
+        partition_by: Columns | None = None,
+        if_not_exists: bool = False,
+        **arguments: Any,
+    ) -> _T:
+        """Create an empty table with a name in one of the session's catalogs, by a CREATE TABLE.
+
+        Args:
+            spark: The session.
+            name: The table's name as SQL, such as ``lake.rides.trips``.
+            schema: As for :meth:`create`.
+            path: Folder of the table; ``None`` is the one that the catalog chooses, which ``DROP TABLE`` deletes.
+            partition_by: Column or columns that choose the folder of a row.
+            if_not_exists: Open the table if there is one of that name.
+            **arguments: Others of :meth:`create`.
+
+        Raises:
+            MerganserError: The table cannot be created; the condition is the reason.
+        """
+        transport = transport_for(session_of(spark))
+        columns = columns_of(spark, schema)
+        wire = _settings(**{**_NOTHING, **arguments})
+        listed = ", ".join(
+            f"{quoted(field.name)} {field.dataType.simpleString()}{'' if field.nullable else ' NOT NULL'}"
+            for field in columns.fields
+        )
+        properties = ", ".join(f"{string(key)} = {string(value)}" for key, value in wire.items())
+        parts = [
+            f"CREATE TABLE {'IF NOT EXISTS ' if if_not_exists else ''}{name} ({listed}) USING merganser",
+            f"PARTITIONED BY ({', '.join(map(name_text, names_of('partition_by', partition_by or ())))})"
+            if partition_by
+            else "",
+            f"LOCATION {string(path_of(path))}" if path is not None else "",
+            f"TBLPROPERTIES ({properties})" if properties else "",
+        ]
+        transport.statement("create", " ".join(filter(None, parts)))
+        return cls.for_name(spark, name)
+
+    @classmethod
+    def load(cls: type[_T], spark: SparkSession, path_or_name: Place) -> _T:
+        """Open a table by its path, or by its name in the session's catalogs.
+
+        A word without a slash is a name or, if no table has that name, a path below the current folder.
+
+        Raises:
+            MissingJarError: The session runs without the jar.
+            TableNotFoundError: There is no such table.
+        """
+        transport, place = transport_for(session_of(spark)), path_of(path_or_name)
+        return cls(spark, transport, TableInfo.from_wire(transport.describe(place)))
+
+    @classmethod
+    def for_path(cls: type[_T], spark: SparkSession, path: Place) -> _T:
+        """Open a table by its path; a word is a path below the current folder, although a table may have that name.
+
+        Raises:
+            TableNotFoundError: There is no table at the path.
+        """
+        session, place = session_of(spark), path_of(path)
+        return cls.load(session, place if "/" in place else f"./{place}")
+
+    @classmethod
+    def for_name(cls: type[_T], spark: SparkSession, name: str) -> _T:
+        """Open a table by its name in the session's catalogs, such as ``rides.trips``.
+
+        Raises:
+            TypeError: ``name`` is a path.
+            TableNotFoundError: No table has that name.
+        """
+        session = session_of(spark)
+        if not isinstance(name, str) or ("/" in name and "`" not in name):
+            raise TypeError(f"{name!r} is a path: Table.for_path(spark, path) opens it")
+        return cls.load(session, name if "." in name or "`" in name else quoted(name))
+
+    @classmethod
+    def exists(cls, spark: SparkSession, path_or_name: Place) -> bool:
+        """Return whether there is a table at a path, or of a name; ``False`` for tables of other formats.
+
+        Raises:
+            MerganserError: There is one that cannot be read; the condition is the reason.
+        """
+        try:
+            transport_for(session_of(spark)).describe(path_of(path_or_name))
+        except MerganserError as error:
+            if error.condition in _NO_TABLE:
+                return False
+            raise
+        return True
+
+
+def _settings(
+    options: Options | None,
+    rule: Mapping[str, str] | None,
+    rule_groups: Mapping[str, Mapping[str, Columns]] | None,
+    record_key: Columns | None,
+    partition_by: Columns | None,
+    ordering_by: Columns | None,
+    table_type: TableType | None,
+    merge_mode: MergeMode | None,
+    index: IndexType | None,
+    name: str | None,
+) -> dict[str, str]:
+    """The settings of a new table by their names."""
+    return merged_options(
+        {
+            "hoodie.table.name": name,
+            "hoodie.datasource.write.recordkey.field": record_key,
+            "hoodie.datasource.write.partitionpath.field": partition_by,
+            "hoodie.table.ordering.fields": ordering_by,
+            "hoodie.datasource.write.table.type": table_type,
+            "hoodie.write.record.merge.mode": merge_mode,
+            "hoodie.index.type": index,
+            **rule_options(rule, rule_groups),
+        },
+        options,
+    )
+
+
+_NOTHING: dict[str, Any] = dict.fromkeys(_settings.__annotations__.keys() - {"return"})
+"""No argument."""

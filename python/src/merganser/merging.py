@@ -1,0 +1,313 @@
+"""MERGE, clause by clause: as methods of a builder, or as values."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Union, get_args
+
+from pyspark.sql import DataFrame
+
+from merganser._arguments import Columns, is_name, kind, names_of
+from merganser._expressions import (
+    Assignments,
+    Condition,
+    SqlOf,
+    assignments_of,
+    condition_text,
+    name_text,
+    quoted,
+)
+from merganser._transport import Transport
+from merganser.dry_runs import DryRun
+from merganser.results import StatementResult
+
+
+@dataclass(frozen=True, eq=False)
+class WhenMatchedUpdate:
+    """``WHEN MATCHED [AND condition] THEN UPDATE``, of a stored row that a row of the source matches."""
+
+    set: Assignments | None = None
+    """Expressions by column; ``None`` assigns every column from the source's column of its name."""
+    condition: Condition | None = None
+    except_: Columns = ()
+    """Columns that are not assigned, where ``set`` is ``None``."""
+
+
+@dataclass(frozen=True, eq=False)
+class WhenMatchedDelete:
+    """``WHEN MATCHED [AND condition] THEN DELETE``."""
+
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WhenNotMatchedInsert:
+    """``WHEN NOT MATCHED [AND condition] THEN INSERT``, of a row of the source that matches no stored row."""
+
+    values: Assignments | None = None
+    """Expressions by column; ``None`` takes every column from the source's column of its name."""
+    condition: Condition | None = None
+    except_: Columns = ()
+    """Columns that are not taken, where ``values`` is ``None``."""
+
+
+@dataclass(frozen=True, eq=False)
+class WhenNotMatchedBySourceUpdate:
+    """``WHEN NOT MATCHED BY SOURCE [AND condition] THEN UPDATE``, of a stored row that no row of the source matches."""
+
+    set: Assignments
+    """Expressions by column."""
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WhenNotMatchedBySourceDelete:
+    """``WHEN NOT MATCHED BY SOURCE [AND condition] THEN DELETE``."""
+
+    condition: Condition | None = None
+
+
+Clause = Union[
+    WhenMatchedUpdate,
+    WhenMatchedDelete,
+    WhenNotMatchedInsert,
+    WhenNotMatchedBySourceUpdate,
+    WhenNotMatchedBySourceDelete,
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Merge:
+    """A MERGE that has not run: :meth:`merganser.Table.merge` begins one, :meth:`execute` runs it.
+
+    Each method returns a new one with a further clause. Of the clauses that apply to a row the first is used.
+    Conditions and expressions are SQL or columns, in which the table's columns are ``t.name`` and the source's
+    ``s.name``.
+    """
+
+    target: str
+    """The table as SQL."""
+    source: DataFrame | str
+    """A frame, or a table, view or query as SQL."""
+    on: str
+    """When a row of the source matches a stored one."""
+    clauses: tuple[Clause, ...] = ()
+    target_alias: str = "t"
+    source_alias: str = "s"
+    evolves_schema: bool = False
+    table: Callable[[], list[str]] = field(default=list, repr=False)
+    """Returns the table's columns."""
+    transport: Transport | None = field(default=None, repr=False)
+
+    def when_matched_update(
+        self,
+        set: Assignments | None = None,
+        condition: Condition | None = None,
+        *,
+        except_: Columns = (),
+    ) -> Merge:
+        """Update the stored row.
+
+        Args:
+            set: Expressions by column. ``None`` assigns every column from the source's column of its name, as
+                ``UPDATE SET *`` does.
+            condition: For which of the matched rows.
+            except_: Columns to leave as they are, where ``set`` is ``None``.
+        """
+        return self.with_clauses(WhenMatchedUpdate(set, condition, except_))
+
+    def when_matched_delete(self, condition: Condition | None = None) -> Merge:
+        """Delete the stored row."""
+        return self.with_clauses(WhenMatchedDelete(condition))
+
+    def when_not_matched_insert(
+        self,
+        values: Assignments | None = None,
+        condition: Condition | None = None,
+        *,
+        except_: Columns = (),
+    ) -> Merge:
+        """Insert a row.
+
+        Args:
+            values: Expressions by column; other columns become null. ``None`` takes every column from the source's
+                column of its name, as ``INSERT *`` does.
+            condition: For which of the source's rows.
+            except_: Columns to leave null, where ``values`` is ``None``.
+        """
+        return self.with_clauses(WhenNotMatchedInsert(values, condition, except_))
+
+    def when_not_matched_by_source_update(self, set: Assignments, condition: Condition | None = None) -> Merge:
+        """Update stored rows that no row of the source matches."""
+        return self.with_clauses(WhenNotMatchedBySourceUpdate(set, condition))
+
+    def when_not_matched_by_source_delete(self, condition: Condition | None = None) -> Merge:
+        """Delete stored rows that no row of the source matches."""
+        return self.with_clauses(WhenNotMatchedBySourceDelete(condition))
+
+    def with_schema_evolution(self) -> Merge:
+        """Let the statement add columns that the source has and the table has not, and widen types."""
+        return replace(self, evolves_schema=True)
+
+    def sql(self) -> str:
+        """Return the statement.
+
+        A source that is a frame is ``{source}`` in it: ``spark.sql(merge.sql(), source=frame)`` runs the statement.
+
+        Raises:
+            TypeError: A condition or an expression is neither SQL nor a column.
+            ValueError: There is no clause, or ``except_`` has a column that is not one of the table's.
+        """
+        if isinstance(self.source, str):
+            return self._text(_source_text(self.source))
+        mark = f"source_{uuid.uuid4().hex}"
+        return self._text(mark).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
+
+    def execute(self) -> StatementResult:
+        """Run the statement, in one commit.
+
+        Returns:
+            What became of the rows.
+
+        Raises:
+            CommitConflictError: Another writer changed the same file groups since the statement began.
+            MerganserError: The statement is refused; the condition is the reason.
+        """
+        with self._statement() as text:
+            return StatementResult.from_wire(
+                "merge", self._transport().statement("merge", text, self.evolves_schema)
+            )
+
+    def dry_run(self, rows: int = 20) -> DryRun:
+        """Return what :meth:`execute` would do: counts, and rows before and after. Nothing is changed.
+
+        Args:
+            rows: Most rows to return.
+
+        Raises:
+            MerganserError: What the statement raises.
+        """
+        with self._statement() as text:
+            return DryRun.of_statement(self._transport().preview(text, rows, self.evolves_schema))
+
+    @contextmanager
+    def _statement(self) -> Iterator[str]:
+        """The statement, for as long as the view of its source is there."""
+        if isinstance(self.source, str):
+            yield self._text(_source_text(self.source))
+            return
+        view = f"merganser_rows_{uuid.uuid4().hex}"
+        with self._transport().view(view, self.source):
+            yield self._text(view)
+
+    def with_clauses(self, *clauses: Clause) -> Merge:
+        """Add clauses that are values.
+
+        Raises:
+            TypeError: One of them is no clause.
+        """
+        for clause in clauses:
+            if not isinstance(clause, get_args(Clause)):
+                names = ", ".join(f"merganser.{one.__name__}" for one in get_args(Clause))
+                raise TypeError(f"A clause is a {names}, not a {kind(clause)}")
+        return replace(self, clauses=(*self.clauses, *clauses))
+
+    def _transport(self) -> Transport:
+        if self.transport is None:
+            raise ValueError("This merge has no session: Table.merge begins one that has")
+        return self.transport
+
+    def _text(self, source: str) -> str:
+        if not self.clauses:
+            raise ValueError("The merge has no clause: add one, such as .when_matched_update()")
+        sql_of = self._transport().sql_of
+        evolves = "WITH SCHEMA EVOLUTION " if self.evolves_schema and self._transport().has_evolution_clause else ""
+        lines = [
+            f"MERGE {evolves}INTO {self.target} AS {self.target_alias}",
+            f"USING {source} AS {self.source_alias}",
+            f"ON {self.on}",
+        ]
+        return "\n".join(lines + [self._clause(clause, sql_of) for clause in self.clauses])
+
+    def _clause(self, clause: Clause, sql_of: SqlOf) -> str:
+        when = "NOT MATCHED BY SOURCE" if isinstance(clause, _BY_SOURCE) else "MATCHED"
+        if isinstance(clause, WhenNotMatchedInsert):
+            when = "NOT MATCHED"
+        condition = clause.condition
+        also = "" if condition is None else f" AND {condition_text('condition', condition, sql_of)}"
+        return f"WHEN {when}{also} THEN {self._action(clause, sql_of)}"
+
+    def _action(self, clause: Clause, sql_of: SqlOf) -> str:
+        if isinstance(clause, (WhenMatchedDelete, WhenNotMatchedBySourceDelete)):
+            return "DELETE"
+        if isinstance(clause, WhenNotMatchedInsert):
+            given = self._assigned("values", clause.values, clause.except_, sql_of)
+            if given is None:
+                return "INSERT *"
+            names, values = zip(*given)
+            return f"INSERT ({', '.join(names)}) VALUES ({', '.join(values)})"
+        except_ = clause.except_ if isinstance(clause, WhenMatchedUpdate) else ()
+        given = self._assigned("set", clause.set, except_, sql_of)
+        return "UPDATE SET *" if given is None else f"UPDATE SET {', '.join(f'{n} = {v}' for n, v in given)}"
+
+    def _assigned(
+        self, argument: str, assignments: Assignments | None, except_: Columns, sql_of: SqlOf
+    ) -> list[tuple[str, str]] | None:
+        """``None`` for all columns."""
+        omitted = names_of("except_", except_)
+        if assignments is not None:
+            if omitted:
+                raise ValueError(f"except_ is for clauses without {argument}, which names its columns")
+            return assignments_of(argument, assignments, sql_of)
+        if not omitted:
+            return None
+        known = self.table()
+        columns = self._shared_columns(known)
+        unknown = [name for name in omitted if name.lower() not in map(str.lower, known)]
+        if unknown:
+            raise ValueError(f"except_ has {unknown}, but the table's columns are {known}")
+        left = {name.lower() for name in omitted}
+        return [
+            (name_text(name), f"{self.source_alias}.{quoted(name)}") for name in columns if name.lower() not in left
+        ]
+
+    def _shared_columns(self, table: list[str]) -> list[str]:
+        """What a star assigns: columns of the source that the table has, or also the others where columns are added."""
+        source = self.source
+        found = source.columns if not isinstance(source, str) else self._transport().columns(_source_text(source))
+        known = set(map(str.lower, table))
+        return [name for name in found if self.evolves_schema or name.lower() in known]
+
+
+_BY_SOURCE = (WhenNotMatchedBySourceUpdate, WhenNotMatchedBySourceDelete)
+
+
+def on_text(on: object, keys: Sequence[str], target: str, source: str, sql_of: SqlOf) -> str:
+    """The condition of a merge: of a condition, of names of columns that are equal, or of the record key."""
+    if on is None:
+        if not keys:
+            raise ValueError("The table has no record key columns: on names the columns, or is a condition")
+        return _equal(keys, target, source)
+    if isinstance(on, str) and is_name(on) and on.lower() not in ("true", "false"):
+        return _equal([on], target, source)
+    if isinstance(on, (list, tuple)):
+        if not on:
+            raise ValueError("on is empty: it names the columns that are equal, or is a condition")
+        return _equal(names_of("on", on), target, source)
+    return condition_text("on", on, sql_of)
+
+
+def _equal(columns: Sequence[str], target: str, source: str) -> str:
+    return " AND ".join(f"{target}.{name_text(one)} = {source}.{name_text(one)}" for one in columns)
+
+
+def _source_text(source: str) -> str:
+    """A table or view by its name, or a query in parentheses."""
+    text = source.strip().rstrip(";")
+    first = text.split(None, 1)[0].upper() if text else ""
+    if first in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
+        return f"({text})"
+    return text

@@ -1,0 +1,365 @@
+"""Writes to a table: of rows, and statements that change stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from merganser._arguments import (
+    AnyOptions,
+    Transaction,
+    is_column,
+    is_frame,
+    kind,
+    transaction_of,
+    wire_of,
+)
+from merganser._expressions import Assignments, Condition, assignments_of, condition_text
+from merganser._rows import Rows, frame_of
+from merganser._transport import Transport
+from merganser.config import merged_options
+from merganser.dry_runs import DryRun
+from merganser.merging import Clause, Merge, on_text
+from merganser.options import DRY_RUN
+from merganser.results import CommitResult, StatementResult, TableInfo
+
+
+class TableWrites:
+    """What :class:`merganser.Table` writes."""
+
+    _spark: SparkSession
+    _transport: Transport
+    _info: TableInfo
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        raise NotImplementedError
+
+    @property
+    def identifier(self) -> str:
+        """Name of the table in statements."""
+        raise NotImplementedError
+
+    @property
+    def schema(self) -> StructType:
+        """Columns of the table."""
+        raise NotImplementedError
+
+    def upsert(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Insert rows whose key is new; merge rows whose key is stored.
+
+        Args:
+            rows: Incoming rows, with the record key columns and, under event-time ordering, the ordering fields: a
+                frame of Spark, pandas or Arrow, or a list of dicts, or of tuples with a value for each column.
+            options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
+                ``None`` uses the table's and the session's.
+            txn: Application and version of this write, for every kind of write. Versions grow with each new write of
+                the application. If this version or a later one is committed, nothing is written, and the result is
+                that of the earlier commit (``is_repetition``): so a write whose answer was lost can be repeated.
+            dry_run: For every kind of write: write nothing, and return what the write would report, with some of the
+                rows before and after in ``dry_run`` of the result. ``spark.merganser.write.dryRun.rows`` in
+                ``options`` is how many.
+
+        Raises:
+            OrderingFieldMissingError: An ordering field is not a column of ``rows``.
+            CommitConflictError: Another writer committed to the same file groups first.
+        """
+        return self._write("upsert", rows, options, txn, dry_run)
+
+    def insert(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Add rows without merging: a key that is already stored is then stored twice."""
+        return self._write("insert", rows, options, txn, dry_run)
+
+    def bulk_insert(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Add many rows without merging, as the first load of a table does."""
+        return self._write("bulk_insert", rows, options, txn, dry_run)
+
+    def overwrite(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
+
+        Args:
+            rows: The table's new rows; an empty frame empties the table. They may be read from the table itself.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
+                read from the table.
+        """
+        return self._write("insert_overwrite_table", rows, options, txn, dry_run)
+
+    def insert_overwrite(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
+
+        Other partitions are unchanged. A table without partitions is replaced as a whole.
+
+        Args:
+            rows: The new rows of those partitions; an empty frame changes nothing.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            CommitConflictError: Another writer wrote to one of the partitions since the write began.
+        """
+        return self._write("insert_overwrite", rows, options, txn, dry_run)
+
+    def overwrite_partitions(
+        self,
+        rows: Rows,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """:meth:`insert_overwrite`, by the name of Spark's writer."""
+        return self._write("insert_overwrite", rows, options, txn, dry_run)
+
+    def delete_partitions(
+        self,
+        paths: Sequence[str],
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
+        """Remove all rows of partitions, in one commit.
+
+        Args:
+            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``, without
+                commas. ``*`` matches any characters; a path that is not a partition is ignored.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            ValueError: ``paths`` is empty, or a path is empty or contains a comma.
+            MerganserError: ``TABLE_WITHOUT_PARTITIONS``: the table is not partitioned.
+            ConfigurationConflictError: ``options`` name other partitions.
+        """
+        if isinstance(paths, str) or not isinstance(paths, Sequence):
+            raise TypeError(f"delete_partitions takes a list of partition paths, not a {kind(paths)}")
+        wrong = [path for path in paths if not path.strip() or "," in path]
+        if wrong or not paths:
+            raise ValueError(f"delete_partitions takes partition paths without commas, at least one: not {list(paths)}")
+        named = merged_options({"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}, wire_of(options))
+        none = self._spark.createDataFrame([], self.schema)
+        return self._write("delete_partition", none, named, txn, dry_run)
+
+    @overload
+    def delete(
+        self, keys: DataFrame, *, options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> CommitResult | StatementResult: ...
+    @overload
+    def delete(self, keys: Condition, *, dry_run: Literal[True]) -> DryRun: ...
+    @overload
+    def delete(self, *, where: Condition, dry_run: Literal[True]) -> DryRun: ...
+    @overload
+    def delete(
+        self,
+        keys: Rows | Iterable[Any],
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: Literal[True],
+    ) -> CommitResult | DryRun: ...
+    @overload
+    def delete(self, keys: Condition) -> StatementResult: ...
+    @overload
+    def delete(self, *, where: Condition) -> StatementResult: ...
+    @overload
+    def delete(self, keys: Rows | Iterable[Any]) -> CommitResult | StatementResult: ...
+
+    def delete(
+        self,
+        keys: Any = None,
+        *,
+        where: Condition | None = None,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult | StatementResult | DryRun:
+        """Delete rows by their keys, whatever their ordering value, or by a condition.
+
+        Args:
+            keys: A frame with the key columns, and the partition columns where they are known: without them the keys
+                are looked up in all partitions, by a MERGE. Or a list of keys: values of the one key column, tuples of
+                values in the order of the key columns, or dicts. A string or a column in place of the keys is a
+                condition.
+            where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
+            options: Settings of this write alone, where ``keys`` is a frame with the partition columns.
+            txn: Application and version of this write, likewise.
+            dry_run: Delete nothing, and return what would be deleted.
+
+        Returns:
+            :class:`CommitResult` for a write of keys, :class:`StatementResult` for a statement, :class:`DryRun` for
+            the dry run of a statement.
+
+        Raises:
+            TypeError: Neither ``keys`` nor ``where`` is given, or both are.
+            ColumnMissingError: ``keys`` lacks a key column.
+        """
+        if isinstance(keys, (str, bool)) or is_column(keys):
+            if where is not None:
+                raise TypeError("delete takes keys or a condition (where), not two conditions")
+            keys, where = None, keys
+        if (keys is None) == (where is None):
+            raise TypeError("delete takes either keys, or a condition: table.delete(where=\"id = 'a'\")")
+        if where is not None:
+            if options is not None or txn is not None:
+                raise TypeError(
+                    "options and txn are for deletes by a frame of keys; statements take settings of the session"
+                )
+            condition = condition_text("where", where, self._transport.sql_of)
+            return self._statement("delete", f"DELETE FROM {self.identifier} WHERE {condition}", dry_run)
+        frame = self._keys(keys)
+        partitions = [column.partition(".")[0].lower() for column in self._info.partition_by]
+        if not partitions or set(partitions) <= {column.lower() for column in frame.columns}:
+            return self._write("delete", frame, options, txn, dry_run)
+        if options is not None or txn is not None:
+            raise TypeError(
+                "options and txn are for deletes by a frame that has the partition columns "
+                f"({', '.join(self._info.partition_by)}); this one is a statement"
+            )
+        merge = self.merge(frame).when_matched_delete()
+        return merge.dry_run() if dry_run else merge.execute()
+
+    @overload
+    def update(self, set: Assignments, where: Condition | None = None) -> StatementResult: ...
+    @overload
+    def update(self, set: Assignments, where: Condition | None = None, *, dry_run: Literal[True]) -> DryRun: ...
+
+    def update(
+        self, set: Assignments, where: Condition | None = None, *, dry_run: bool = False
+    ) -> StatementResult | DryRun:
+        """Update the rows for which a condition is true.
+
+        The rows go through the table's merge rule: one whose ordering column is assigned a smaller value loses.
+
+        Args:
+            set: Expressions by column, as SQL or as columns, or values that are not strings:
+                ``{"fare": "fare * 2", "paid": True, "note": lit("late")}``.
+            where: Condition on the table's columns, as SQL or as a column; ``None`` updates all rows.
+            dry_run: Update nothing, and return what would be updated.
+
+        Raises:
+            TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
+            MerganserError: ``ASSIGNMENT_REFUSED``: a key column is assigned; others likewise.
+        """
+        sql_of = self._transport.sql_of
+        assigned = ", ".join(f"{name} = {value}" for name, value in assignments_of("set", set, sql_of))
+        condition = "" if where is None else f" WHERE {condition_text('where', where, sql_of)}"
+        return self._statement("update", f"UPDATE {self.identifier} SET {assigned}{condition}", dry_run)
+
+    def merge(
+        self,
+        source: Rows | str,
+        on: Condition | Sequence[str] | None = None,
+        clauses: Sequence[Clause] = (),
+        *,
+        source_alias: str = "s",
+        target_alias: str = "t",
+        schema_evolution: bool = False,
+    ) -> Merge:
+        """Begin a MERGE; clauses follow as methods, then :meth:`merganser.Merge.execute` runs it.
+
+        ::
+
+            merge = table.merge(changes).when_matched_delete("s.op = 'd'").when_matched_update()
+            print(merge.when_not_matched_insert().execute())
+
+        Args:
+            source: A frame or rows as for :meth:`upsert`; or a table, view or query as a string.
+            on: When a row of the source matches a stored one: a condition as SQL or as a column, or names of columns
+                that are equal. ``None``: the record key columns are equal.
+            clauses: Clauses as values, such as :class:`merganser.WhenMatchedUpdate`; methods add others.
+            source_alias: What the source's columns are qualified by in conditions and expressions.
+            target_alias: What the table's columns are qualified by.
+            schema_evolution: Whether the statement adds columns that the source has, and widens types.
+
+        Raises:
+            TypeError: ``source`` is neither rows nor a string, or ``on`` is no condition.
+        """
+        frame = source if isinstance(source, str) else frame_of(self._spark, "merge", source, self._schema_for(source))
+        begun = Merge(
+            target=self.identifier,
+            source=frame,
+            on=on_text(on, self._info.record_key, target_alias, source_alias, self._transport.sql_of),
+            target_alias=target_alias,
+            source_alias=source_alias,
+            evolves_schema=schema_evolution,
+            table=lambda: self.schema.names,
+            transport=self._transport,
+        )
+        return begun.with_clauses(*clauses)
+
+    def _keys(self, keys: Any) -> DataFrame:
+        """Keys as a frame."""
+        if is_frame(keys) or hasattr(keys, "columns") or hasattr(keys, "column_names"):
+            return frame_of(self._spark, "delete", keys, self._schema_for(keys))
+        listed = [keys] if isinstance(keys, Mapping) or not isinstance(keys, Iterable) else list(keys)
+        if not listed or isinstance(listed[0], Mapping):
+            return frame_of(self._spark, "delete", listed, self.schema if listed else self._key_columns())
+        columns = self._key_columns()
+        tuples = [one if isinstance(one, (tuple, list)) else (one,) for one in listed]
+        return frame_of(self._spark, "delete", tuples, columns)
+
+    def _key_columns(self) -> StructType:
+        fields = {field.name.lower(): field for field in self.schema.fields}
+        keys = self._info.record_key
+        if not keys or any(key.lower() not in fields for key in keys):
+            raise TypeError(
+                f"The rows of '{self._info.name}' have no key of plain columns: delete takes a frame with the columns "
+                "that identify rows, or a condition (where)"
+            )
+        return StructType([StructField(key, fields[key.lower()].dataType) for key in keys])
+
+    def _statement(self, what: str, text: str, dry_run: bool) -> StatementResult | DryRun:
+        if dry_run:
+            return DryRun.of_statement(self._transport.preview(text))
+        return StatementResult.from_wire(what, self._transport.statement(what, text))
+
+    def _schema_for(self, rows: object) -> StructType | None:
+        """The table's columns, where types of rows are to be those of the table."""
+        return None if is_frame(rows) else self.schema
+
+    def _write(self, operation: str, rows: Any, options: object, txn: object, dry_run: bool) -> CommitResult:
+        frame = frame_of(self._spark, operation, rows, self._schema_for(rows))
+        wire = merged_options(transaction_of(txn), wire_of(options))
+        if dry_run:
+            wire[DRY_RUN] = "true"
+        return CommitResult.from_wire(self._transport.write(self.path, frame, operation, wire))

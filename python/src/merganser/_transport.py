@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._wire import camel
@@ -136,7 +137,12 @@ class SessionStatements:
     def _row(self, text: str, evolves: bool) -> dict[str, Any]:
         """The row of a statement, or nothing if it returns none."""
         with self._evolving(evolves and not self.has_evolution_clause):
-            rows = self._spark.sql(text).collect()
+            try:
+                rows = self._spark.sql(text).collect()
+            except PySparkException as error:
+                if "UNRESOLVED_COLUMN" in str(error) and hasattr(error, "add_note"):  # from Python 3.11 on
+                    error.add_note(_STRINGS_ARE_SQL)
+                raise
         return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
 
     @contextmanager
@@ -152,6 +158,11 @@ class SessionStatements:
             elif evolves:
                 self._spark.conf.set(_EVOLUTION, str(before))
 
+
+_STRINGS_ARE_SQL = (
+    "Strings are SQL: the value 'paid' is written lit('paid') or \"'paid'\". In a merge, columns of the table are t.name, "
+    "those of the source s.name."
+)
 
 _EVOLUTION = "spark.merganser.sql.schemaEvolution"
 

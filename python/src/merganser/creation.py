@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -15,9 +15,32 @@ from merganser.config import IndexType, MergeMode, Options, TableType, merged_op
 from merganser.errors import ConfigurationConflictError, MerganserError, TableExistsError
 from merganser.results import TableInfo
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _T = TypeVar("_T", bound="TableCreation")
 
 _NO_TABLE = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "TABLE_OF_OTHER_FORMAT")
+
+
+class NamedSettings(TypedDict, total=False):
+    """Arguments of :meth:`TableCreation.create` that :meth:`TableCreation.create_named` takes as well."""
+
+    record_key: Columns | None
+    ordering_by: Columns | None
+    table_type: TableType | None
+    merge_mode: MergeMode | None
+    rule: Mapping[str, str] | None
+    rule_groups: Mapping[str, Mapping[str, Columns]] | None
+    index: IndexType | None
+    options: Options | None
+
+
+class TableSettings(NamedSettings, total=False):
+    """Arguments of :meth:`TableCreation.create` beside the place and the columns."""
+
+    partition_by: Columns | None
+    name: str | None
 
 
 class TableCreation:
@@ -81,7 +104,11 @@ class TableCreation:
 
     @classmethod
     def create_or_load(
-        cls: type[_T], spark: SparkSession, path: Place, schema: StructType | str | DataFrame, **arguments: Any
+        cls: type[_T],
+        spark: SparkSession,
+        path: Place,
+        schema: StructType | str | DataFrame,
+        **arguments: Unpack[TableSettings],
     ) -> _T:
         """Create an empty table, or open the one that is at the path.
 
@@ -100,9 +127,10 @@ class TableCreation:
         except TableExistsError:
             table = cls.for_path(spark, path)
         wire = _settings(**{**_NOTHING, **arguments})
-        for row in table._transport.rows("show_merge_config", wire, path=table._info.path):
-            if row["source"] == "option" and row["conflict"] is not None:
-                raise ConfigurationConflictError(row["conflict"], condition="CONFIG_CONFLICT")
+        before = _conflicts(table)
+        for setting, conflict in _conflicts(table, wire).items():
+            if before.get(setting) != conflict:
+                raise ConfigurationConflictError(conflict, condition="CONFIG_CONFLICT")
         return table
 
     @classmethod
@@ -115,7 +143,7 @@ class TableCreation:
         path: Place | None = None,
         partition_by: Columns | None = None,
         if_not_exists: bool = False,
-        **arguments: Any,
+        **arguments: Unpack[NamedSettings],
     ) -> _T:
         """Create an empty table with a name in one of the session's catalogs, by a CREATE TABLE.
 
@@ -228,6 +256,12 @@ def _settings(
         },
         options,
     )
+
+
+def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What contradicts the settings of a table, for a write with these options."""
+    rows = table._transport.rows("show_merge_config", options, path=table._info.path)
+    return {row["setting"]: row["conflict"] for row in rows if row["conflict"] is not None}
 
 
 _NOTHING: dict[str, Any] = dict.fromkeys(_settings.__annotations__.keys() - {"return"})

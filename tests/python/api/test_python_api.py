@@ -364,7 +364,7 @@ def test_a_mistaken_argument_is_answered_with_what_to_give(spark: SparkSession, 
     mistakes: list[tuple[Callable[[], object], str]] = [
         (
             lambda: Table.create(spark, "/x", ["id"], record_key="id"),  # type: ignore[arg-type]
-            "'id string, ts long', not a list",
+            "a string such as 'id string, ts long', or a Spark DataFrame, not a list",
         ),
         (lambda: Table.load("/x", spark), "session comes first"),  # type: ignore[arg-type]
         (lambda: Table.load(spark, 7), "path or name, not by a int"),  # type: ignore[arg-type]

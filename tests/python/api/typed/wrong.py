@@ -11,6 +11,8 @@ def mistakes(spark: SparkSession, table: Table, changes: DataFrame) -> None:
     Table.create("/lake/trips", spark, "id string")  # wrong
     Table.create(spark, "/lake/trips", "id string", index="BLOOM")  # wrong
     Table.create(spark, "/lake/trips", "id string", merge_mode=IndexType.BLOOM)  # wrong
+    Table.create_or_load(spark, "/lake/trips", "id string", key="id")  # wrong
+    Table.create_named(spark, "trips", "id string", table_type="mor")  # wrong
     Table.load(spark, 7)  # wrong
     table.upsert(7)  # wrong
     table.upsert(changes, options={"hoodie.combine.before.upsert": True})  # wrong

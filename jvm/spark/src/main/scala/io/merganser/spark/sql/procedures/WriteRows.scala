@@ -26,6 +26,8 @@ object WriteRows extends Procedure {
     Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns
       .sums ++ CommitColumns.notes: _*)
 
+  override val measures: Seq[String] = (CommitColumns.counts ++ CommitColumns.sums).map(_._1).filter(_ != "elapsed_ms")
+
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val table = OpenTable.load(session, arguments.tablePath(session))
     val options =

@@ -160,8 +160,8 @@ class SessionStatements:
 
 
 _STRINGS_ARE_SQL = (
-    "Strings are SQL: the value 'paid' is written lit('paid') or \"'paid'\". In a merge, columns of the table are t.name, "
-    "those of the source s.name."
+    "Strings are SQL: the value 'paid' is written lit('paid') or \"'paid'\". In a merge, the table's columns are "
+    "t.name and the source's s.name."
 )
 
 _EVOLUTION = "spark.merganser.sql.schemaEvolution"

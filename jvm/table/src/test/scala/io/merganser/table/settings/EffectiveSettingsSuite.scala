@@ -1,0 +1,49 @@
+package io.merganser.table.settings
+
+import io.merganser.table.properties.TableConfig
+import org.apache.spark.sql.types.StructType
+import org.scalatest.funsuite.AnyFunSuite
+
+class EffectiveSettingsSuite extends AnyFunSuite {
+
+  private val table = TableConfig(NewTable.properties(
+      Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts"),
+      StructType.fromDDL("id INT, ts BIGINT"),
+      "trips"
+    ) + ("hoodie.combine.before.insert" -> "true"))
+
+  private def settings(options: (String, String)*)(session: (String, String)*): Map[String, EffectiveSetting] =
+    EffectiveSettings.of(table, options.toMap, session.toMap).map(one => one.key -> one).toMap
+
+  test("a setting is that of the option, else of the session, else of the table, else the default") {
+    def source(options: (String, String)*)(session: (String, String)*) = {
+      val found = settings(options: _*)(session: _*)("hoodie.combine.before.insert")
+      (found.value, found.source, found.conflict)
+    }
+    val key = "hoodie.combine.before.insert"
+    assert(source()() == ((Some("true"), "table", None)))
+    assert(source()(s"spark.$key" -> "false") == ((Some("false"), "session", None)))
+    assert(source(key -> "true")(s"spark.$key" -> "false") == ((Some("true"), "option", None)))
+    val default = settings()()("hoodie.combine.before.upsert")
+    assert((default.value, default.source) == ((Some("true"), "default")))
+  }
+
+  test("settings of the table stay, and what sets others is named: ignored of a session, refused of an option") {
+    val ordering = "hoodie.table.ordering.fields"
+    val ofSession = settings()(ordering -> "id")(ordering)
+    assert((ofSession.value, ofSession.source) == ((Some("ts"), "table")))
+    assert(ofSession.conflict.exists(_.contains("'id'")))
+    assert(settings()(ordering -> "ts")(ordering).conflict.isEmpty)
+    val refused = settings(ordering -> "id")()(ordering)
+    assert(refused.value.contains("ts") && refused.conflict.exists(_.contains("CONFIG_CONFLICT")))
+  }
+
+  test("options that are unknown, invalid or without effect are among the settings, with the reason") {
+    val found = settings("hoodie.combine.before.upsrt" -> "true", "hoodie.metadata.enable" -> "true")(
+      "hoodie.parquet.max.file.size" -> "large")
+    assert(found("hoodie.combine.before.upsrt").conflict.exists(_.contains("UNKNOWN_OPTION")))
+    assert(found("hoodie.metadata.enable").conflict.exists(_.contains("no effect")))
+    val size = found("hoodie.parquet.max.file.size")
+    assert(size.conflict.exists(_.contains("OPTION_VALUE_INVALID")) && size.source == "default")
+  }
+}

@@ -39,7 +39,7 @@ class Transport(Protocol):
         """The SQL text of a column."""
         ...
 
-    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> list[dict[str, Any]]:
+    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> Any:
         """What a statement would do: the rows of ``CALL dry_run``."""
         ...
 
@@ -129,8 +129,8 @@ class SessionStatements:
     def columns(self, source: str) -> list[str]:
         return self._spark.sql(f"SELECT * FROM {source}").columns
 
-    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> list[dict[str, Any]]:
-        limit = {} if most is None else {"rows": most}
+    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> Any:
+        limit: dict[str, Any] = {} if most is None else {"rows": most}
         with self._evolving(evolves and not self.has_evolution_clause):
             return self.rows("dry_run", statement=text, **limit)
 

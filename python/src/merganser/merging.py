@@ -177,9 +177,7 @@ class Merge:
             MerganserError: The statement is refused; the condition is the reason.
         """
         with self._statement() as text:
-            return StatementResult.from_wire(
-                "merge", self._transport().statement("merge", text, self.evolves_schema)
-            )
+            return StatementResult.from_wire("merge", self._transport().statement("merge", text, self.evolves_schema))
 
     def dry_run(self, rows: int = 20) -> DryRun:
         """Return what :meth:`execute` would do: counts, and rows before and after. Nothing is changed.

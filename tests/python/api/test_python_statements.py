@@ -51,6 +51,27 @@ def test_a_merge_has_every_clause_of_sql_with_strings_and_columns(trips: Table, 
     assert str(done).startswith(f"merge {done.instant}: inserted=1, updated=2, ties=1, deleted=2; 2 of 2 file groups")
 
 
+def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_nothing(
+    trips: Table,
+    rows: Rows,  # noqa: F811
+) -> None:
+    before, commits = content(trips.df()), len(trips.history())
+    changes = rows((1, "a", 6, 1.5), (5, "a", 1, 5.0))
+    merge = trips.merge(changes).when_matched_update().when_not_matched_insert()
+    shown = merge.dry_run()
+    assert (shown.inserted, shown.updated) == (1, 1)
+    assert [(row.outcome, row.before, row.after and row.after["fare"]) for row in shown.rows if row.key == "5"] == [
+        ("inserted", None, 5.0)
+    ]
+    updated = trips.update({"fare": "fare + 1", "ts": "ts + 1"}, "id <= 2", dry_run=True)
+    assert updated.updated == 2 and {row.after and row.after["fare"] for row in updated.rows} == {2.0, 3.0}
+    assert trips.delete(where="id = 3", dry_run=True).deleted == 1
+    assert trips.delete(rows((3, "a", 5, 3.0)), dry_run=True).dry_run.deleted == 1
+    assert content(trips.df()) == before and len(trips.history()) == commits
+    done = merge.execute()
+    assert (done.inserted, done.updated) == (1, 1)
+
+
 def test_a_merge_shows_its_statement_which_runs_as_it_is(
     spark: SparkSession,
     trips: Table,

@@ -18,6 +18,16 @@ from merganser import changes, options
 from merganser._conditions import condition_of
 from merganser.change_results import ApplyResult
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
+from merganser.dry_runs import (
+    DryRun,
+    DryRunRow,
+    RuleComparison,
+    RuleDifference,
+    ServiceDryRun,
+    ServiceStep,
+    dry_run,
+    last_dry_run,
+)
 from merganser.errors import (
     ClusteringConflictError,
     ColumnMissingError,

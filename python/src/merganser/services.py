@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Literal, Union, overload
 
 from pyspark.sql import SparkSession
 
@@ -13,6 +13,7 @@ from merganser._arguments import Columns
 from merganser._shown import Results
 from merganser._transport import Transport, transport_for
 from merganser.config import Options, merged_options
+from merganser.dry_runs import ServiceDryRun, TableDryRuns
 from merganser.service_results import (
     ArchiveResult,
     CleanResult,
@@ -31,7 +32,7 @@ from merganser.service_results import (
 _LAYOUTS = ("linear", "z-order", "zorder", "hilbert")
 
 
-class TableServices:
+class TableServices(TableDryRuns):
     """What :class:`merganser.Table` does besides reading and writing."""
 
     _transport: Transport
@@ -41,21 +42,38 @@ class TableServices:
         """Where the table is."""
         raise NotImplementedError
 
-    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
+    @overload
+    def compact(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
+    @overload
+    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None: ...
+    def compact(
+        self, *, schedule_only: bool = False, dry_run: bool = False, options: Options | None = None
+    ) -> CompactionResult | ServiceDryRun | None:
         """Merge the logs of a merge-on-read table into its base files.
 
         Args:
             schedule_only: Write only the plan, to be run by a later compaction.
+            dry_run: Change nothing, and return what would be compacted.
             options: Settings of this compaction alone, by their ``hoodie.*`` names.
 
         Returns:
             What was compacted or planned; ``None`` if there was nothing to compact, or if other processes are running
             all planned compactions, which Spark's log and ``CALL run_compaction`` report.
         """
+        if dry_run:
+            return self.dry_run_service("compaction", options=options)
         op = "schedule" if schedule_only else "scheduleandexecute"
         return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
 
-    def compact_logs(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
+    @overload
+    def compact_logs(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
+    @overload
+    def compact_logs(
+        self, *, schedule_only: bool = False, options: Options | None = None
+    ) -> CompactionResult | None: ...
+    def compact_logs(
+        self, *, schedule_only: bool = False, dry_run: bool = False, options: Options | None = None
+    ) -> CompactionResult | ServiceDryRun | None:
         """Merge the log files of a merge-on-read table with each other, beside its base files.
 
         A file slice is taken that has at least ``hoodie.log.compaction.blocks.threshold`` (5) log blocks. Reads then
@@ -63,6 +81,7 @@ class TableServices:
 
         Args:
             schedule_only: Write only the plan, to be run by a later log compaction.
+            dry_run: Change nothing, and return what would be compacted.
             options: Settings of this log compaction alone, by their ``hoodie.*`` names.
 
         Returns:
@@ -73,9 +92,22 @@ class TableServices:
             MerganserError: ``COMPACTION_OF_COPY_ON_WRITE``: the table has no logs. ``COMPACTION_BLOCKED``: a write to a
                 table of version 6 is running.
         """
+        if dry_run:
+            return self.dry_run_service("log_compaction", options=options)
         op = "schedule" if schedule_only else "scheduleandexecute"
         return CompactionResult.from_wire(self._transport.compact_logs(self.path, op, merged_options({}, options)))
 
+    @overload
+    def cluster(
+        self,
+        *,
+        order_by: Columns | None = None,
+        strategy: str | None = None,
+        where: str | None = None,
+        dry_run: Literal[True],
+        options: Options | None = None,
+    ) -> ServiceDryRun: ...
+    @overload
     def cluster(
         self,
         *,
@@ -84,7 +116,17 @@ class TableServices:
         where: str | None = None,
         schedule_only: bool = False,
         options: Options | None = None,
-    ) -> ClusteringResult | None:
+    ) -> ClusteringResult | None: ...
+    def cluster(
+        self,
+        *,
+        order_by: Columns | None = None,
+        strategy: str | None = None,
+        where: str | None = None,
+        schedule_only: bool = False,
+        dry_run: bool = False,
+        options: Options | None = None,
+    ) -> ClusteringResult | ServiceDryRun | None:
         """Rewrite small files as fewer ones with sorted rows, so that filters read fewer files. No row changes.
 
         Args:
@@ -94,6 +136,7 @@ class TableServices:
                 ``hoodie.layout.optimize.strategy``.
             where: Condition on partition columns: only their partitions are clustered.
             schedule_only: Write only the plan, to be run by a later clustering.
+            dry_run: Change nothing, and return what would be clustered.
             options: Settings of this clustering alone, by their ``hoodie.*`` names.
 
         Returns:
@@ -108,6 +151,10 @@ class TableServices:
         """
         if strategy is not None and strategy.lower() not in _LAYOUTS:
             raise ValueError(f"strategy is one of {', '.join(_LAYOUTS)}, not {strategy!r}")
+        if dry_run:
+            return self.dry_run_service(
+                "clustering", order_by=order_by, strategy=strategy, where=where, options=options
+            )
         columns = order_by if order_by is None or isinstance(order_by, str) else ",".join(order_by)
         op = "schedule" if schedule_only else "scheduleandexecute"
         wire = self._transport.cluster(self.path, op, columns, strategy, where, merged_options({}, options))
@@ -138,19 +185,40 @@ class TableServices:
         """
         return CleanResult.from_wire(self._transport.clean(self.path, dry_run, merged_options({}, options)))
 
+    @overload
+    def archive(
+        self,
+        *,
+        min_commits: int | None = None,
+        max_commits: int | None = None,
+        dry_run: Literal[True],
+        options: Options | None = None,
+    ) -> ServiceDryRun: ...
+    @overload
     def archive(
         self, *, min_commits: int | None = None, max_commits: int | None = None, options: Options | None = None
-    ) -> ArchiveResult:
+    ) -> ArchiveResult: ...
+    def archive(
+        self,
+        *,
+        min_commits: int | None = None,
+        max_commits: int | None = None,
+        dry_run: bool = False,
+        options: Options | None = None,
+    ) -> ArchiveResult | ServiceDryRun:
         """Move old instants from the timeline to its history, as writes do by themselves.
 
         Args:
             min_commits: Completed writes that stay on the timeline.
             max_commits: Completed writes on the timeline above which others are moved.
+            dry_run: Change nothing, and return the instants that would be moved.
             options: Further settings by their ``hoodie.*`` names.
 
         Raises:
             MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
         """
+        if dry_run:
+            return self.dry_run_service("archiving", min_commits=min_commits, max_commits=max_commits, options=options)
         settings = merged_options({}, options)
         return ArchiveResult.from_wire(self._transport.archive(self.path, min_commits, max_commits, settings))
 

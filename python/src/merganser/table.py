@@ -12,7 +12,6 @@ from merganser._shown import Results
 from merganser.apply_changes import TableChanges
 from merganser.config import TableType
 from merganser.creation import TableCreation
-from merganser.dry_runs import TableDryRuns
 from merganser.history import History
 from merganser.inspection import TableInspection
 from merganser.reads import TableReads
@@ -21,7 +20,7 @@ from merganser.services import TableServices
 from merganser.writes import TableWrites
 
 
-class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices, TableInspection, TableDryRuns):
+class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices, TableInspection):
     """A table at a path. Use :meth:`create`, :meth:`load` or one of their like.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.

@@ -98,9 +98,8 @@ def test_other_statements_are_refused_before_they_run(sql: Sql, tmp_path: Path) 
     refused(lambda: new.saveAsTable(sql.name()), "DRY_RUN_UNSUPPORTED")
     source = sql.spark.readStream.format("rate").load().selectExpr("value AS id")
     stream = source.writeStream.format("merganser").options(**{KEY: "id", **DRY})
-    query = stream.option("checkpointLocation", str(tmp_path / "c")).start(str(tmp_path / "s"))
-    with pytest.raises(Exception, match="DRY_RUN_UNSUPPORTED"):
-        query.awaitTermination(60)
+    starting = stream.option("checkpointLocation", str(tmp_path / "c"))
+    refused(lambda: starting.start(str(tmp_path / "s")), "DRY_RUN_UNSUPPORTED")
     assert not (tmp_path / "s").exists()
 
 
@@ -136,7 +135,7 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     table = Table.load(spark, path)
     for ts in range(2, 5):
         table.upsert(frame(spark, [(1, "b", ts)], COLUMNS), options={"hoodie.compact.inline": "false"})
-    newest, first = table.history().entries[0].instant, table.history().entries[-1].instant
+    newest, first = table.history()[0].instant, table.history()[-1].instant
     table.create_savepoint(first)
     files = listing(path)
     found = {
@@ -150,12 +149,16 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     assert found["rollback"].steps[0].item == newest
     assert [step.item for step in found["delete_savepoint"]] == [first]
     assert [(step.action, step.files) for step in found["savepoint"]] == [("keep", 1)]
-    archived = table.dry_run_service("archiving", min_commits=1, max_commits=1)
+    archived = table.dry_run_service("archiving", min_commits=1, max_commits=2)
     assert not archived  # delta commits that no compaction has merged, and a savepoint
     assert not found["upgrade"]
     assert not found["rollback_failed_writes"]
     logs = table.dry_run_service("log_compaction", options={"hoodie.log.compaction.blocks.threshold": "2"})
     assert [(step.action, step.files) for step in logs] == [("compact", 3)]
+    assert table.compact(dry_run=True) == found["compaction"]
+    assert table.compact_logs(dry_run=True, options={"hoodie.log.compaction.blocks.threshold": "2"}) == logs
+    assert table.cluster(dry_run=True) == found["clustering"]
+    assert table.archive(dry_run=True, min_commits=1, max_commits=2) == archived
     with pytest.raises(MerganserError) as refusal:
         table.dry_run_service("vacuum")
     assert refusal.value.condition == "CALL_ARGUMENT_INVALID"
@@ -180,11 +183,11 @@ def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has
         "first": {"ordering_by": "ts", "rule": {"name": "first_non_null"}},
     }
     for name, rule in rules.items():
-        table = Table.create(
-            spark, str(tmp_path / name), COLUMNS, record_key="id", table_type=TableType.MERGE_ON_READ, **rule
-        )
+        # Logs take new keys too: every version is retained.
+        bucket = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+        path, kind = str(tmp_path / name), TableType.MERGE_ON_READ
+        table = Table.create(spark, path, COLUMNS, record_key="id", table_type=kind, options=bucket, **rule)
         for batch in batches:
-            # One group of the logs: every version is retained.
             table.upsert(frame(spark, batch, COLUMNS), options={"hoodie.compact.inline": "false"})
         made[name] = {row[0]: row for row in rows_of(load(spark, tmp_path / name).select("id", "name", "ts"))}
     own = Table.load(spark, tmp_path / "own")

@@ -119,9 +119,9 @@ object RuleComparison {
       if (single > 0)
         Some(s"$single of ${all.rows} rows have one retained version: what was merged into it before cannot be seen.")
       else None,
-      if (table.config.isMergeOnRead) None
-      else
-        Some("A copy-on-write table keeps the rows that writes resulted in: versions that lost are in no file."),
+      Some("Where a write rewrote a base file, " +
+        (if (table.config.isMergeOnRead) "to put new keys into it, " else "as all writes to this table do, ") +
+        "versions that lost are in no file."),
       Some("The oldest retained row of a key is what both rules begin with, and versions of one batch are as its " +
         "write has combined them.")
     ).flatten

@@ -38,6 +38,7 @@ RULES = "test_merge_rule.py::"
 COLUMN_RULES = "test_column_rules.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
+DRY_RUNS = "test_dry_runs.py::test_a_frame_with_the_option_is_not_written"
 HIVE = "test_hive_metastore.py::"
 CLEANING = "test_cleaning.py::"
 CHANGE_DATA = "test_change_data.py::"
@@ -194,6 +195,8 @@ SEEN = {
     "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a write that lost to another one is run",
     "spark.merganser.write.txnAppId": TRANSACTIONS,
     "spark.merganser.write.txnVersion": TRANSACTIONS,
+    "spark.merganser.write.dryRun": DRY_RUNS,
+    "spark.merganser.write.dryRun.rows": DRY_RUNS,
     "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",
     "hoodie.write.lock.provider": "WriteConfigSuite.scala::a lock provider that is not here is refused",
     "hoodie.write.lock.filesystem.path": "TableLockSuite.scala::a folder for the lock file that other engines take",

@@ -113,6 +113,10 @@ def test_a_frame_with_the_option_is_not_written_also_where_there_is_no_table(
     first = merganser.last_dry_run(spark)
     assert first is not None
     assert (first.inserted, len(first.rows)) == (2, 2)
+    save(rows, path, {**options, **DRY, "spark.merganser.write.dryRun.rows": "1"})
+    few = merganser.last_dry_run(spark)
+    assert few is not None
+    assert (few.inserted, len(few.rows)) == (2, 1)
     save(rows, path, options)
     files = listing(path)
     save(frame(spark, [(1, "b", 5), (3, "c", 1)], COLUMNS), path, {**options, **DRY})

@@ -66,12 +66,20 @@ final class DryRunSuite extends TableSuite with LocalSession {
       assert(shown.merged == counts)
     }
 
-  for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true)) {
-    val kind = s"${if (mergeOnRead) "merge-on-read" else "copy-on-write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}"
+  private val ByCommit = "commit time" -> Map("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")
+  private val Filling  = "last_non_null" -> Map("merganser.rule.default" -> "last_non_null")
+  private val ByEvent  = "event time" -> Map.empty[String, String]
+
+  for (
+    (mergeOnRead, bucketed, (rule, more)) <- Seq((false, false, ByEvent), (false, true, Filling), (true, false, ByEvent),
+      (true, true, ByEvent), (true, true, ByCommit), (true, true, Filling))
+  ) {
+    val kind =
+      s"${if (mergeOnRead) "merge-on-read" else "copy-on-write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, by $rule"
     test(s"$kind: of each write of random histories the dry run has its counts and rows, and creates nothing") {
       val random  = new Random(Histories.seed + (if (mergeOnRead) 1 else 0) + (if (bucketed) 2 else 0))
       val changes = new Histories(partials = false)
-      val create  = options(mergeOnRead, bucketed) + ("hoodie.compact.inline" -> "false")
+      val create  = options(mergeOnRead, bucketed) ++ more + ("hoodie.compact.inline" -> "false")
       (0 until 5).foreach { number =>
         val batch   = Seq.fill(1 + random.nextInt(10))(changes.change(random, 8))
         val before  = if (number == 0) Map.empty[String, String] else rowsNow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Bridge(SessionStatements):
         return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
 
     def statement(self, what: str, text: str, evolves: bool = False) -> Any:
-        with self._translating(), progress(self._spark.sparkContext, what, lambda: step_of(self._entry)):
+        with self._translating(), self._progress(what):
             return self._row(text, evolves)
 
     def sql_of(self, column: Any) -> str:
@@ -131,10 +131,12 @@ class Bridge(SessionStatements):
         return self._call("fileSlices", self._session, path)
 
     def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
-        step = lambda: step_of(self._entry)  # noqa: E731
-        with self._translating(), progress(self._spark.sparkContext, shown or words(method), step):
+        with self._translating(), self._progress(shown or words(method)):
             response = getattr(self._entry, method)(*args)
         return json.loads(response)
+
+    def _progress(self, what: str) -> AbstractContextManager[None]:
+        return progress(self._spark.sparkContext, what, lambda: step_of(self._entry))
 
     @contextmanager
     def _translating(self) -> Iterator[None]:

@@ -103,7 +103,7 @@ def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> 
     except Exception as error:
         _drop(spark, names)
         ours = error_of(error)
-        if ours is None:
+        if ours is None or ours is error:
             raise
         raise ours from error
     # A client of Spark Connect resolves the views again with each query of the frame.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any, Literal, Union, overload
+from typing import Any, Literal, overload
 
 from pyspark.sql import SparkSession
 

@@ -64,10 +64,12 @@ def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_not
         ("inserted", None, 5.0)
     ]
     updated = trips.update({"fare": "fare + 1", "ts": "ts + 1"}, "id <= 2", dry_run=True)
-    assert updated.updated == 2 and {row.after and row.after["fare"] for row in updated.rows} == {2.0, 3.0}
+    assert updated.updated == 2
+    assert {row.after and row.after["fare"] for row in updated.rows} == {2.0, 3.0}
     assert trips.delete(where="id = 3", dry_run=True).deleted == 1
     assert trips.delete(rows((3, "a", 5, 3.0)), dry_run=True).dry_run.deleted == 1
-    assert content(trips.df()) == before and len(trips.history()) == commits
+    assert content(trips.df()) == before
+    assert len(trips.history()) == commits
     done = merge.execute()
     assert (done.inserted, done.updated) == (1, 1)
 

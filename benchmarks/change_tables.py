@@ -57,7 +57,7 @@ OF_HUDI = {
     "hoodie.bloom.index.parallelism": PARALLELISM,
 }
 INCREMENTAL = "hoodie.datasource.query.type"
-ADAPTIVE = "spark.sql.adaptive.enabled"
+SORT = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 CHANGED = "NOT (before.ts <=> after.ts AND before.v <=> after.v AND before.amount <=> after.amount AND "
 CHANGED += "before.text <=> after.text AND before.note <=> after.note)"
 
@@ -308,10 +308,13 @@ class Engine:
             "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
             "hoodie.bulkinsert.shuffle.parallelism": str(files),
         }
-        # Adaptive execution joins the small partitions that become files.
-        self.spark.conf.set(ADAPTIVE, "false")
+        # Hudi writes a file for each partition that Spark's sort has.
+        usual = {name: self.spark.conf.get(name) for name in SORT}
+        for name, value in zip(SORT, (str(files), "false"), strict=True):
+            self.spark.conf.set(name, value)
         self._save(rows, table, {**self.options, **kind, **bulk})
-        self.spark.conf.unset(ADAPTIVE)
+        for name, value in usual.items():
+            self.spark.conf.set(name, value)
         found = len(list((self.tables / table).rglob("*.parquet")))
         if found != files:
             raise WrongResult(f"the load of {self.name}'s {table} has made {found} files, {files} are right")

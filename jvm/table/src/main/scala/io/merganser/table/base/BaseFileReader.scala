@@ -5,9 +5,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
-import org.apache.hadoop.mapreduce.{RecordReader, TaskAttemptID}
+import org.apache.hadoop.mapreduce.{TaskAttemptContext, TaskAttemptID}
 import org.apache.parquet.column.Encoding
 import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.{ParquetInputFormat, ParquetRecordReader}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
@@ -120,7 +121,8 @@ final class BaseFileReader(
       BatchRows
     )
     open = reader
-    initialize(reader, plan)
+    val (split, context) = splitOf(plan)
+    named(ReaderStart(reader, split, context, inRange(footer.metadata), sizeBytes))
     reader.initBatch(new StructType(), InternalRow.empty)
     reader.enableReturningBatches()
     reader
@@ -130,16 +132,26 @@ final class BaseFileReader(
     val (dates, int96) = rebase
     val reader         = new ParquetRecordReader[InternalRow](new ParquetReadSupport(None, false, dates, int96))
     open = reader
-    initialize(reader, plan)
+    val (split, context) = splitOf(plan)
+    named(reader.initialize(split, context))
     reader
   }
 
-  private def initialize(reader: RecordReader[_, _], plan: ReadPlan): Unit = {
+  private def splitOf(plan: ReadPlan): (FileSplit, TaskAttemptContext) = {
     val readConf = SparkParquetConf(conf)
     readConf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, plan.stored.readSchema.json)
     predicate(plan.stored).foreach(ParquetInputFormat.setFilterPredicate(readConf, _))
     val split = new FileSplit(path, start, Math.min(length, sizeBytes - start), Array.empty[String])
-    named(reader.initialize(split, new TaskAttemptContextImpl(readConf, new TaskAttemptID())))
+    (split, new TaskAttemptContextImpl(readConf, new TaskAttemptID()))
+  }
+
+  /** The row groups of the range. */
+  private def inRange(metadata: ParquetMetadata): ParquetMetadata = {
+    def isIn(block: BlockMetaData) = {
+      val middle = block.getStartingPos + block.getCompressedSize / 2
+      start <= middle && middle - start < length
+    }
+    new ParquetMetadata(metadata.getFileMetaData, metadata.getBlocks.asScala.filter(isIn).asJava)
   }
 
   private def named[T](read: => T): T = BaseFileFooter.named(path, sizeBytes)(read)

@@ -1,6 +1,7 @@
 package io.merganser.table.base
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.mapred.JobConf
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
@@ -28,9 +29,10 @@ private[base] object SparkParquetConf {
   /** Only these settings; must not be modified. */
   val shared: Configuration = withSettings(new Configuration(false))
 
-  def apply(conf: Configuration): Configuration = withSettings(new Configuration(conf))
+  /** A copy with these settings. Hadoop's context of a task takes this class as it is, and copies others once more. */
+  def apply(conf: Configuration): JobConf = withSettings(new JobConf(conf))
 
-  private def withSettings(conf: Configuration): Configuration = {
+  private def withSettings[C <: Configuration](conf: C): C = {
     settings.foreach { case (key, value) => conf.set(key, value) }
     conf
   }

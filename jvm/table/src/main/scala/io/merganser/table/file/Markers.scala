@@ -19,7 +19,10 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
    * partitions may have: a marker must not cause other files to be deleted. Base files are of this instant; a log file
    * may have another in its name, see [[own]].
    */
-  def all: Seq[Marker] = (direct ++ listed).distinct
+  def all: Seq[Marker] = {
+    val (listed, single) = files(Seq(folder)).map(_._1.drop(folder.length + 1)).partition(_.matches("MARKERS\\d+"))
+    (single.flatMap(parse) ++ listed.flatMap(named)).distinct
+  }
 
   /** Those with this instant in the file's name: all except logs that this instant appended to in version 6. */
   private[table] def own: Seq[Marker] = all.filter(marker => FileNames.instant(marker.fileName).contains(instant))
@@ -41,10 +44,6 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private def file(marker: Marker): String = s"$folder/${marker.path}.marker.${marker.kind.name}"
 
-  private def direct: Seq[Marker] = files(Seq(folder)).flatMap { case (path, _) =>
-    parse(path.drop(folder.length + 1))
-  }
-
   /** Files below some folders with their paths; the folders of one level are listed in parallel. */
   private def files(folders: Seq[String]): Seq[(String, FileStatus)] = if (folders.isEmpty) Nil
   else {
@@ -55,10 +54,8 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   }
 
   /** Markers that other engines may write one per line to files MARKERS0, MARKERS1, ... */
-  private def listed: Seq[Marker] =
-    storage.list(folder).map(_.getPath.getName).filter(_.matches("MARKERS\\d+"))
-      .flatMap(name => storage.readText(s"$folder/$name").split('\n').toSeq).map(_.trim).filter(_.nonEmpty).flatMap(
-        parse)
+  private def named(list: String): Seq[Marker] =
+    storage.readText(s"$folder/$list").split('\n').toSeq.map(_.trim).filter(_.nonEmpty).flatMap(parse)
 
   private def parse(marker: String): Option[Marker] = marker match {
     case Markers.Name(path, kind) =>

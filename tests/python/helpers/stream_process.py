@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from feeds import commits_of, finish, options_of, stream, writer
+from followers import Follower
 from pyspark.sql import SparkSession
 
 
@@ -22,6 +23,14 @@ def fill(spark: SparkSession, kind: str, feed: str, path: str, checkpoint: str) 
 def copy(spark: SparkSession, kind: str, source: str, path: str, checkpoint: str) -> None:
     """From one table into another, a commit in each micro-batch."""
     finish(writer(commits_of(spark, source), checkpoint, options_of(kind)).start(path))
+
+
+def follow(spark: SparkSession, source: str, folder: str) -> None:
+    """What each commit of a table changed, into a folder for each micro-batch."""
+    from merganser import Table
+
+    changes = Table.load(spark, source).change_data_stream("2000-01-01", max_files=1)
+    Follower(spark, Path(folder)).follow(changes)
 
 
 def main(folder: str) -> None:

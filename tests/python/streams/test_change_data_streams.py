@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from feeds import SCHEMA, drop_last_commit, finish, folded
+from followers import Change, Follower
 from frames import refusal
 from option_names import COW, MOR
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from sql_steps import each_kind
 
 import merganser
@@ -17,7 +17,6 @@ from merganser import Table
 
 KINDS = {"cow": COW, "mor": MOR}
 CDC = {"hoodie.datasource.query.type": "incremental", "hoodie.datasource.query.incremental.format": "cdc"}
-Change = tuple[Any, ...]
 
 
 def create(spark: SparkSession, path: Path, kind: str = COW, **more: str) -> Table:
@@ -27,39 +26,6 @@ def create(spark: SparkSession, path: Path, kind: str = COW, **more: str) -> Tab
 
 def upsert(spark: SparkSession, table: Table, *rows: tuple[int, int, str]) -> str:
     return table.upsert(spark.createDataFrame(rows, SCHEMA)).instant
-
-
-class Follower:
-    """A query that stores each micro-batch under its number: one that is repeated replaces itself."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
-
-    def follow(self, frame: DataFrame) -> None:
-        out = str(self.folder / "out")
-        writing = frame.writeStream.foreachBatch(lambda batch, n: batch.write.mode("overwrite").parquet(f"{out}/{n}"))
-        writing = writing.option("checkpointLocation", str(self.folder / "checkpoint"))
-        finish(writing.trigger(availableNow=True).start())
-
-    def batches(self) -> list[list[Change]]:
-        """Completion time, operation, row before and row after of each change, by micro-batch."""
-        found = []
-        while (self.folder / "out" / str(len(found))).exists():
-            batch = self.spark.read.parquet(str(self.folder / "out" / str(len(found)))).collect()
-            shown = [(r.completion_time, r.op, r.before and tuple(r.before), r.after and tuple(r.after)) for r in batch]
-            found.append(sorted(shown, key=str))
-        return found
-
-    def copy(self) -> list[Any]:
-        """What the changes make of an empty copy; each has to match what is there."""
-        rows: dict[int, Any] = {}
-        for batch in self.batches():
-            for _, op, before, after in sorted(batch, key=lambda change: (change[0], change[1] != "d")):
-                key = (before or after)[0]
-                assert rows.pop(key, None) == before, (op, before, after)
-                if after:
-                    rows[key] = after
-        return sorted(rows.values())
 
 
 @pytest.mark.e2e

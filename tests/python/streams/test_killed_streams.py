@@ -16,10 +16,13 @@ from typing import NamedTuple
 
 import pytest
 from feeds import SCHEMA, Feed, commits_of, finish, options_of, stream, timeline, writer
+from followers import Follower
 from frames import load, rows_of
 from option_names import COW, MOR
 from pyspark.sql import SparkSession
 from stopped import Stopped, copied
+
+from merganser import Table
 
 FULL = os.environ.get("MERGANSER_FULL") == "1"
 KINDS = [COW, MOR] if FULL else [COW]
@@ -30,6 +33,7 @@ SLICE_S = 0.001
 
 BETWEEN = "between two micro-batches"
 COMMITTED = "committed, and the checkpoint does not know it"
+STORED = "stored, and the checkpoint does not know it"
 
 
 class Left(NamedTuple):
@@ -42,18 +46,30 @@ class Left(NamedTuple):
 
 def step_of(folder: Path) -> str:
     """What a stream was doing, by the files that it left."""
-    checkpoint, table = folder / "checkpoint", folder / "t"
-    numbers = [
-        max((int(f.name) for f in (checkpoint / part).glob("[0-9]*")), default=-1) for part in ("offsets", "commits")
-    ]
+    table = folder / "t"
+    planned, done = numbers_of(folder / "checkpoint")
     commits = len(timeline(table)) if (table / ".hoodie").exists() else 0
     pending = list((table / ".hoodie" / "timeline").glob("*.inflight"))
-    planned, done = numbers
     if planned == done:
         return BETWEEN
     if commits == planned + 1:
         return COMMITTED
     return "writing" if pending else "planned"
+
+
+def step_of_changes(folder: Path) -> str:
+    """The same of a stream that stores each micro-batch of changes in a folder."""
+    planned, done = numbers_of(folder / "checkpoint")
+    if planned == done:
+        return BETWEEN
+    return STORED if (folder / "out" / str(planned) / "_SUCCESS").exists() else "planned"
+
+
+def numbers_of(checkpoint: Path) -> list[int]:
+    """The last micro-batch that a checkpoint has planned, and the last one that it knows as done."""
+    return [
+        max((int(f.name) for f in (checkpoint / part).glob("[0-9]*")), default=-1) for part in ("offsets", "commits")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +96,13 @@ def left_behind(process: Stopped, folder: Path, *request: str) -> list[Left]:
         running.mkdir(parents=True)
         words = (request[0], kind, *request[1:], str(running / "t"), str(running / "checkpoint"))
         found += [Left(kind, step_of(copy), copy) for copy in copied(process, running, words, SLICE_S)]
+    return chosen(found, {"planned", "writing", COMMITTED})
+
+
+def chosen(found: list[Left], expected: set[str]) -> list[Left]:
+    """One of each step by default; each of these steps has to be there."""
     steps = {left.step for left in found}
-    assert {"planned", "writing", COMMITTED} <= steps
+    assert expected <= steps
     if FULL:
         return found
     each = [[left for left in found if left.step == step] for step in sorted(steps - {BETWEEN})]
@@ -113,6 +134,29 @@ def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_no
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
         numbers = [int(file.name) for file in (left.folder / "checkpoint" / "commits").glob("[0-9]*")]
         assert writes_of(path, left.kind) == max(numbers) + 1, left
+
+
+def test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once(
+    spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    for batch in feed.batches:
+        spark.createDataFrame(batch, SCHEMA).write.format("merganser").options(**options_of(MOR)).mode("append").save(
+            str(source)
+        )
+    table = Table.load(spark, str(source))
+    table.delete(spark.createDataFrame([(3, 99, "")], SCHEMA))
+    expected = [tuple(row) for row in table.df().select("id", "ts", "v").orderBy("id").collect()]
+    running = tmp_path / "copies" / "running"
+    running.mkdir(parents=True)
+    copies = copied(process, running, ("follow", str(source), str(running)), SLICE_S)
+    for left in chosen([Left(MOR, step_of_changes(copy), copy) for copy in copies], {"planned", STORED}):
+        follower = Follower(spark, left.folder)
+        follower.follow(table.change_data_stream("2000-01-01", max_files=1))
+        assert follower.copy() == expected, left
+        changes = [change for batch in follower.batches() for change in batch]
+        assert len({(time, (before or after)[0]) for time, _, before, after in changes}) == len(changes), left
+        assert [op for _, op, _, _ in follower.batches()[-1]] == ["d"], left
 
 
 def test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,28 @@ def test_cleaned_files_are_an_error_that_names_the_setting(spark: SparkSession, 
     refused(lambda: changes(spark, path), "CHANGE_DATA_CLEANED", "hoodie.clean.commits.retained")
     commits = [action.instant for action in Table.load(spark, str(path)).history() if action.action == "commit"]
     assert changes(spark, path, since=commits[1]) == [(0, "u", ("a", 3, None, 3), ("a", 4, None, 4))]
+
+
+def test_an_end_that_was_taken_back_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for ts in range(3):
+        upsert(spark, path, [("a", ts, None, ts)])
+    table = Table.load(spark, str(path))
+    commits = sorted(action.instant for action in table.history() if action.action == "commit")
+    assert len(changes(spark, path, until=commits[2])) == 3
+    table.rollback()
+    refused(lambda: changes(spark, path, until=commits[2]), "CHANGES_TAKEN_BACK", commits[2], "until")
+    assert len(changes(spark, path, until=commits[1])) == 2
+
+
+def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "change-data.md").read_text()
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(code, "docs/change-data.md", "exec"), names)
+    shown = re.findall(r"^\| *(\w) *\| *(\S+) *\| *(\S+) *\| *(\w+) *\|$", capsys.readouterr().out, re.M)
+    assert sorted(shown) == [("i", "NULL", "7.0", "won"), ("u", "10.0", "12.5", "won")]
+    for statement in re.findall(r"```sql\n(.*?);\n```", page, re.S):
+        rows = spark.sql(statement.replace("{path}", names["path"])).collect()
+        assert sorted(row.op for row in rows) == ["i", "i", "i", "u"]
+    assert names["changes"].columns == re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", page, re.M)[:4]))

@@ -4,7 +4,7 @@ import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
-import io.merganser.table.change.{ChangeImages, GroupChanges}
+import io.merganser.table.change.{ChangeImages, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
 import io.merganser.table.file.{FileNames, WriteToken}
@@ -23,6 +23,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.JavaConverters._
 
 /**
  * The table of [[io.merganser.merge.Notation]], written and read by this module alone: the steps of an engine in a
@@ -78,9 +80,11 @@ final class DirectTable(
     view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
 
   /** What each commit changed, in the order of the commits: before and after. */
-  def imagesByCommit: Seq[(String, Seq[(Option[Change], Option[Change])])] = {
+  def imagesByCommit: Seq[(String, Seq[(Option[Change], Option[Change])])] = imagesByCommitOf(_.reader())
+
+  def imagesByCommitOf(readerOf: ChangeImages => ImageReader): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
     val now    = timeline
-    val images = new ChangeImages(storage, config, rule, columns, None)
+    val images = readerOf(new ChangeImages(storage, config, rule, columns, None))
     val groups = new GroupChanges(storage, config, now).of(now.completed.map(i => i -> now.metadata(i)))
     groups.map(_.instant).distinct.map { instant =>
       instant -> groups.filter(_.instant == instant).flatMap { group =>
@@ -130,6 +134,24 @@ final class DirectTable(
       try rows.map(shown.row(_, columns, columns.indices)).toList
       finally rows.close()
     }
+  }
+
+  /**
+   * The rows that were written after the base file of their slice, as JSON: as a reader of changes finds them, and as
+   * any other.
+   */
+  def newerThanBase: (Seq[String], Seq[String]) = {
+    val now    = timeline
+    val shown  = new ValueJson("UTC")
+    val slices = view(now).slices.filter(slice => slice.base.isDefined && slice.logs.nonEmpty)
+    def rows(open: FileSlice => SliceBatches) = slices.flatMap { slice =>
+      val batches = open(slice)
+      def isNewer(row: InternalRow) =
+        row.getUTF8String(rowSchema.fieldIndex(MetaColumns.CommitTime)).toString > slice.base.get.instant
+      try batches.flatMap(_.rowIterator.asScala.filter(isNewer).map(shown.row(_, rowSchema, rowSchema.indices))).toList
+      finally batches.close()
+    }.sorted
+    (rows(reader(now, rowSchema).loggedBatches), rows(reader(now, rowSchema).batches))
   }
 
   /** Whether changes are read of change files, by commit and file group. */

@@ -115,6 +115,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
       val clue = s"history $i of seed ${Histories.seed}: ${history.result().mkString(" | ")}"
       assert(table.explainedRows((0 to 6).map(n => s"k$n")).sorted == table.shownRows.sorted, clue)
       assert(table.findings.isEmpty, clue)
+      val (asChanges, asRows) = table.newerThanBase
+      assert(asChanges == asRows, clue)
     }
     // Histories with logs may have too few compactions.
     assert(cleaned > 0 || mergeOnRead, "no file was cleaned")

@@ -33,22 +33,28 @@ final case class ChangeRows(
       case _                 => columns.fieldNames.toSeq
     }).toSet
 
-  /** For the changes of one commit, in a task. */
-  private[change] def of(change: GroupChange): ChangeOutput = new ChangeOutput(change, this)
+  /** For the changes of one commit after the other, in a task. */
+  private[change] def output(): ChangeOutput = new ChangeOutput(this)
 }
 
-private[change] final class ChangeOutput(change: GroupChange, rows: ChangeRows) {
+private[change] final class ChangeOutput(rows: ChangeRows) {
   private[this] val typed   = rows.form.typed
   private[this] val names   = rows.required.fieldNames
   private[this] val values  = new GenericInternalRow(names.length)
   private[this] val project = UnsafeProjection.create(rows.required)
   private[this] val reason =
     if (names.contains(ChangeColumns.Reason)) new ChangeReason(rows.rule, rows.columns) else null
-  private[this] val beforeOf  = pruned(ChangeRecords.Before)
-  private[this] val afterOf   = pruned(ChangeRecords.After)
-  private[this] val json      = new RowJson(rows.columns, rows.zone)
-  private[this] val instant   = UTF8String.fromString(change.instant)
-  private[this] val completed = UTF8String.fromString(change.completed)
+  private[this] val beforeOf = pruned(ChangeRecords.Before)
+  private[this] val afterOf  = pruned(ChangeRecords.After)
+  private[this] val json     = new RowJson(rows.columns, rows.zone)
+
+  private[this] var instant, completed: UTF8String = _
+
+  /** The changes of another commit or file group follow. */
+  def start(change: GroupChange): Unit = {
+    instant = UTF8String.fromString(change.instant)
+    completed = UTF8String.fromString(change.completed)
+  }
 
   /** @return a row that is reused */
   def row(before: UnsafeRow, after: UnsafeRow): UnsafeRow = {

@@ -105,16 +105,17 @@ final case class ChangeReaderFactory(images: ChangeImages, rows: ChangeRows) ext
 /** Reads the changes of one commit and file group after the other; each has open files until it is at its end. */
 private final class ChangeReader(changes: Array[GroupChange], images: ChangeImages, rows: ChangeRows)
     extends PartitionReader[InternalRow] {
-  private[this] var at                   = 0
-  private[this] var open: OpenImages     = _
-  private[this] var output: ChangeOutput = _
+  private[this] val reader           = images.reader()
+  private[this] val output           = rows.output()
+  private[this] var at               = 0
+  private[this] var open: OpenImages = _
 
   override def next(): Boolean = {
     var found = open != null && open.next()
     while (!found && at < changes.length) {
       close()
-      open = images.open(changes(at))
-      output = rows.of(changes(at))
+      open = reader.open(changes(at))
+      output.start(changes(at))
       at += 1
       found = open.next()
     }

@@ -212,7 +212,11 @@ final class SliceScan(
  * @param column position of the commit time
  * @param width  number of columns to return, the first ones
  */
-final case class ChangedSelection(column: Int, width: Int, times: CommitTimes)
+final case class ChangedSelection(column: Int, width: Int, times: CommitTimes) {
+
+  /** Whether rows as the slice's base file has them may be returned: none is newer than its file. */
+  def mayHold(slice: FileSlice): Boolean = slice.base.exists(times.least <= _.instant)
+}
 
 /** Reads column batches only: Spark takes a scan as all columnar or all rows. */
 final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean, selection: Option[ChangedSelection])
@@ -227,8 +231,10 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean, sele
     new ChainedReader(partition.asInstanceOf[SlicePartition].parts,
       part => {
         val all =
-          if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
-          else reader.baseBatches(part.slice, part.start, part.length)
+          if (isMerged && part.slice.logs.nonEmpty) {
+            if (selection.forall(_.mayHold(part.slice))) reader.batches(part.slice)
+            else reader.loggedBatches(part.slice)
+          } else reader.baseBatches(part.slice, part.start, part.length)
         selection.fold(all)(s => SliceBatches.where(all, s.column, s.width)(s.times))
       })
 }

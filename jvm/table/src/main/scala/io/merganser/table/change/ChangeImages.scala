@@ -6,14 +6,13 @@ import io.merganser.table.log.ChangeLogReader
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, RowKey, SliceReader, SliceRows}
+import io.merganser.table.slice.{LogVisibility, RowKey, SliceReader, SliceRows}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Literal, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.util.sketch.BloomFilter
 
 import java.io.{Closeable, FileNotFoundException}
 
@@ -31,8 +30,8 @@ trait OpenImages extends Closeable {
 }
 
 /**
- * Reads what one commit changed in one file group, in a task: from its change files, or by comparing the slice after
- * the commit with the slice before it, both read as any reader reads them.
+ * How changes are read in tasks: from the change files of a commit, or by comparing the slice after the commit with the
+ * slice before it, both read as any reader reads them.
  *
  * @param rule    the rule that the table stores
  * @param columns the table's data columns
@@ -43,16 +42,51 @@ trait OpenImages extends Closeable {
  *                   have one of their two rows only
  */
 final class ChangeImages(
-    storage: Storage,
-    config: TableConfig,
+    private[change] val storage: Storage,
+    private[change] val config: TableConfig,
     rule: StoredRule,
-    columns: StructType,
+    private[change] val columns: StructType,
     rowKey: Option[RowKey],
     needed: String => Boolean = _ => true,
     keyFilters: Seq[Filter] = Nil
 ) extends Serializable {
-  private val some  = StructType(columns.filter(c => needed(c.name)))
-  private val keyed = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+
+  /** Columns of rows of which nothing is compared. */
+  private[change] val some = StructType(columns.filter(c => needed(c.name)))
+
+  /** Columns of rows that are compared; the record key is the last one. */
+  private[change] val keyed = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+
+  /** For one file group after the other, in a task. */
+  def reader(): ImageReader = new ImageReader(this)
+
+  private[change] def slices(visibility: LogVisibility, requested: StructType): SliceReader =
+    new SliceReader(storage, config, rule, columns, requested, visibility, keyFilters, keyFilters, rowKey = rowKey)
+}
+
+/**
+ * Reads what one commit changed in one file group, one after the other. What is compiled is compiled once for all.
+ *
+ * @param maxKeys  of appended logs up to so many keys, the rows with these are in memory
+ * @param maxBytes of rows in memory; beyond it, the states before and after are read one beside the other
+ */
+final class ImageReader private[change] (
+    images: ChangeImages,
+    maxKeys: Int = LogKeys.MaxExact,
+    maxBytes: Long = AppendedRows.MaxBytes
+) {
+  import images.{columns, config, keyed, some, storage}
+
+  private lazy val comparedRows = new ImageProjections(columns, keyOrdinal = columns.length)
+  private lazy val storedBefore = ImageProjections.image(columns)
+  private lazy val storedAfter  = ImageProjections.image(columns)
+  private lazy val wholeRow     = ImageProjections.image(columns, some)
+
+  /** Copies rows of [[SliceReader.schema]]; the rule, and so this schema, is that of the table. */
+  private[this] var copied: UnsafeProjection = _
+
+  private[this] val ofKeyed = new java.util.IdentityHashMap[LogVisibility, SliceReader]
+  private[this] val ofSome  = new java.util.IdentityHashMap[LogVisibility, SliceReader]
 
   /** @throws MerganserException CHANGE_DATA_CLEANED if a file was cleaned since the read was planned */
   def open(change: GroupChange): OpenImages =
@@ -69,12 +103,10 @@ final class ChangeImages(
   private def stored(change: GroupChange): OpenImages = {
     val reader = new ChangeLogReader(storage, change.changeFiles, columns, change.after.visibility.columns)
     reader.hasNext // opens the first file here, where a missing one is reported by name
-    val width = columns.length
+    val (width, older, newer) = (columns.length, storedBefore, storedAfter)
     new OpenImages {
-      private[this] val older = ChangeImages.image(columns)
-      private[this] val newer = ChangeImages.image(columns)
-      var before: UnsafeRow   = _
-      var after: UnsafeRow    = _
+      var before: UnsafeRow = _
+      var after: UnsafeRow  = _
 
       override def next(): Boolean = {
         var found = false
@@ -96,9 +128,9 @@ final class ChangeImages(
   private def whole(change: GroupChange): OpenImages = {
     val isInsert = change.before.slice.isEmpty
     val state    = if (isInsert) change.after else change.before
-    val rows     = state.slice.fold(ChangeImages.none)(slice => reader(state, some).rows(slice))
+    val rows     = state.slice.fold(ImageReader.none)(slice => reader(state, some, ofSome).rows(slice))
+    val imageOf  = wholeRow
     new OpenImages {
-      private[this] val imageOf          = ChangeImages.image(columns, some)
       private[this] var image: UnsafeRow = _
 
       override def next(): Boolean = {
@@ -115,8 +147,21 @@ final class ChangeImages(
 
   private def compared(change: GroupChange): OpenImages = {
     // Logs of version 6 are named after their slice, and a state has those of later writes too.
-    val added  = change.addedLogs(areShared = !config.isCreatedInLayout2)
-    val keeps  = added.map(ChangeImages.keysOf(reader(change.after), _)).orNull
+    val added = change.addedLogs(areShared = !config.isCreatedInLayout2)
+    val keys  = added.map(LogKeys.of(reader(change.after), _, maxKeys))
+    keys.filter(_.isExact).flatMap(appended(change, _)).fold(compared(change, keys.orNull)) { case (before, after) =>
+      comparison(before, after)
+    }
+  }
+
+  private def appended(change: GroupChange, keys: LogKeys): Option[(SliceRows, SliceRows)] = {
+    val after = reader(change.after)
+    if (copied == null) copied = ImageProjections.image(after.schema)
+    val rows = new AppendedRows(reader(change.before), after, columns.length, copied, maxBytes)
+    for (older <- change.before.slice; newer <- change.after.slice; found <- rows.of(older, newer, keys)) yield found
+  }
+
+  private def compared(change: GroupChange, keeps: UTF8String => Boolean): OpenImages = {
     val before = rows(change.before, keeps)
     try {
       val after = rows(change.after, keeps)
@@ -126,7 +171,7 @@ final class ChangeImages(
   }
 
   private def comparison(older: SliceRows, newer: SliceRows): OpenImages = new OpenImages {
-    private[this] val images       = new ImageComparison(older, newer, columns, columns.length)
+    private[this] val images       = new ImageComparison(older, newer, comparedRows)
     override def next(): Boolean   = images.next()
     override def before: UnsafeRow = images.beforeImage
     override def after: UnsafeRow  = images.afterImage
@@ -135,47 +180,22 @@ final class ChangeImages(
       finally newer.close()
   }
 
-  private def reader(state: GroupState, requested: StructType = keyed): SliceReader =
-    new SliceReader(storage, config, rule, columns, requested, state.visibility, keyFilters, keyFilters,
-      rowKey = rowKey)
+  /** The reader of a state; file groups of one commit have the same. */
+  private def reader(
+      state: GroupState,
+      requested: StructType = keyed,
+      known: java.util.IdentityHashMap[LogVisibility, SliceReader] = ofKeyed
+  ): SliceReader = known.computeIfAbsent(state.visibility, images.slices(_, requested))
 
   private def rows(state: GroupState, keeps: UTF8String => Boolean): SliceRows =
-    state.slice.fold(ChangeImages.none)(reader(state).sortedRows(_, keeps))
+    state.slice.fold(ImageReader.none)(reader(state).sortedRows(_, keeps))
 }
 
-private object ChangeImages {
+private object ImageReader {
 
   def none: SliceRows = new SliceRows {
     override def hasNext: Boolean    = false
     override def next(): InternalRow = throw new NoSuchElementException("no rows")
     override def close(): Unit       = ()
   }
-
-  def image(columns: StructType): UnsafeProjection =
-    UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
-      BoundReference(i, field.dataType, nullable = true)
-    }.toSeq)
-
-  /** Images of rows that have some of the columns; the others are null. */
-  def image(columns: StructType, some: StructType): UnsafeProjection = {
-    val at = some.fieldNames.zipWithIndex.toMap
-    UnsafeProjection.create(columns.fields.map { field =>
-      at.get(field.name).fold[Expression](Literal(null, field.dataType))(BoundReference(_, field.dataType,
-          nullable = true))
-    }.toSeq)
-  }
-
-  /**
-   * Whether a key may be in some logs: rows of other keys are the same before and after. Its memory is bounded; the
-   * more keys, the more rows are compared in vain.
-   */
-  def keysOf(reader: SliceReader, logs: FileSlice): UTF8String => Boolean = {
-    val filter = BloomFilter.create(ExpectedKeys, FilterBits)
-    reader.logKeys(logs) { key => filter.putBinary(key.getBytes); () }
-    key => filter.mightContainBinary(key.getBytes)
-  }
-
-  /** 4 MB of bits: 1 % of other keys pass at 3.5 million keys. */
-  private val ExpectedKeys = 3500000L
-  private val FilterBits   = 32L << 20
 }

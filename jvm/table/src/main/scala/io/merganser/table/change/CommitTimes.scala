@@ -25,7 +25,7 @@ final case class CommitTimes(begin: String, knownFrom: Option[String], commits: 
     if (knownFrom.forall(commitTime < _)) begin < commitTime else commits.forall(_(commitTime))
 
   /** No row of the window has an earlier commit time. */
-  def least: String =
+  lazy val least: String =
     commits.filter(c => c.nonEmpty && !knownFrom.forall(begin < _)).fold(begin)(_.min)
 }
 

@@ -178,6 +178,9 @@ object CommitWindow {
     val bounds = new Bounds(storage, config, timeline)
     val from   = if (isEarliest(begin)) None else Some(bounds.of("since", begin))
     val to     = end.map(bounds.of("until", _))
+    def requireNotTakenBack(bound: String, time: String): Unit = described(config, bound, time) {
+      new TimeTravel(storage, config, timeline).requireNotTakenBack(time, bounds.isArchived(time))
+    }
     from.foreach { since =>
       to.filter(_ < since).foreach { until =>
         throw MerganserException("CHANGES_BEGIN_AFTER_END", "table" -> config.name, "begin" -> since, "end" -> until)
@@ -186,10 +189,10 @@ object CommitWindow {
       val now    = (newest :+ InstantTime.format(clock.millis, config.timelineZone)).max
       if (now < since) throw MerganserException("CHANGES_BEGIN_IN_FUTURE", "table" -> config.name, "begin" -> since,
         "now" -> now, "zone" -> config.timelineZone)
-      described(config, "since", since) {
-        new TimeTravel(storage, config, timeline).requireNotTakenBack(since, bounds.isArchived(since))
-      }
+      requireNotTakenBack("since", since)
     }
+    // Of a read of rows the view checks it.
+    if (!usesCommitTimes) to.foreach(requireNotTakenBack("until", _))
     new CommitWindow(storage, config, timeline, from, to)
   }
 

@@ -2,8 +2,8 @@
 package io.merganser.table.change
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
 
@@ -14,17 +14,15 @@ import scala.collection.mutable
  * A row with the same values before and after is no change, whatever its commit metadata columns are. Of a key that is
  * stored several times, as plain inserts store it, equal rows are paired first; others in their order.
  *
- * @param columns    the rows' first columns: the images
- * @param keyOrdinal position of the record key in the rows
+ * @param projections of the rows; not used by another comparison meanwhile
  */
 final class ImageComparison(
     before: Iterator[InternalRow],
     after: Iterator[InternalRow],
-    columns: StructType,
-    keyOrdinal: Int
+    projections: ImageProjections
 ) {
-  private[this] val older = new ImageComparison.Side(before, columns, keyOrdinal)
-  private[this] val newer = new ImageComparison.Side(after, columns, keyOrdinal)
+  private[this] val older = new ImageComparison.Side(before, projections.before, projections)
+  private[this] val newer = new ImageComparison.Side(after, projections.after, projections)
 
   private[this] val several = mutable.Queue.empty[(UnsafeRow, UnsafeRow)]
 
@@ -80,23 +78,20 @@ final class ImageComparison(
 private object ImageComparison {
 
   /** One of the two states; at a row, unless it is at the end. */
-  final class Side(rows: Iterator[InternalRow], columns: StructType, keyOrdinal: Int) {
-    private[this] val project = UnsafeProjection.create(columns.fields.zipWithIndex.map { case (field, i) =>
-      BoundReference(i, field.dataType, nullable = true)
-    }.toSeq)
-    private[this] val keyOf = UnsafeProjection.create(Seq(BoundReference(keyOrdinal, StringType, nullable = true)))
-    private[this] var row   = if (rows.hasNext) rows.next() else null
+  final class Side(rows: Iterator[InternalRow], side: ImageProjection, projections: ImageProjections) {
+    private[this] val keyOrdinal        = projections.keyOrdinal
+    private[this] var row               = if (rows.hasNext) rows.next() else null
     private[this] var passed: UnsafeRow = _
 
     def hasRow: Boolean = row != null
 
-    def key: org.apache.spark.unsafe.types.UTF8String = row.getUTF8String(keyOrdinal)
+    def key: UTF8String = row.getUTF8String(keyOrdinal)
 
     /** The row's columns, valid until the next call. */
-    def image: UnsafeRow = project(row)
+    def image: UnsafeRow = side.image(row)
 
     def advance(): Unit = {
-      passed = keyOf(row)
+      passed = side.key(row)
       row = if (rows.hasNext) rows.next() else null
     }
 

@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.buffer.BatchMerge
+import io.merganser.merge.buffer.{BatchMerge, Outcome}
 import org.apache.spark.sql.execution.merganser.RowBatch
 import org.apache.spark.sql.types.{Decimal, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
@@ -12,9 +12,14 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param base      batches with the merge's columns, the requested ones first
  * @param requested columns to return
+ * @param returnsStored false to leave out rows as the base file has them
  */
-private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, requested: StructType)
-    extends Iterator[ColumnarBatch] {
+private[slice] final class MergedBatches(
+    base: Iterator[ColumnarBatch],
+    merge: BatchMerge,
+    requested: StructType,
+    returnsStored: Boolean = true
+) extends Iterator[ColumnarBatch] {
   private[this] val merged               = new RowBatch(requested, MergedBatches.Rows)
   private[this] var ready: ColumnarBatch = _
   private[this] var isReturned           = false
@@ -38,7 +43,7 @@ private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: B
     else if (base.hasNext) {
       val batch = base.next()
       val count = merge.take(batch)
-      if (count > 0) ready = untouched(batch, count)
+      if (count > 0 && returnsStored) ready = untouched(batch, count)
       isMerging = true
     } else {
       merge.finish()
@@ -53,12 +58,14 @@ private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: B
     }
     while (isMerging && !merged.isFull)
       if (!merge.next()) isMerging = false
-      else if (merge.isLive) merged.append(merge.row)
+      else if (merge.isLive && (returnsStored || isOfLogs)) merged.append(merge.row)
     if (merged.isFull || (isLast && !isMerging && !merged.isEmpty)) {
       ready = merged.toBatch
       isReturned = true
     }
   }
+
+  private def isOfLogs: Boolean = merge.outcome == Outcome.Updated || merge.outcome == Outcome.Inserted
 
   private def untouched(batch: ColumnarBatch, count: Int): ColumnarBatch = {
     val columns = Array.tabulate[ColumnVector](requested.length)(batch.column)

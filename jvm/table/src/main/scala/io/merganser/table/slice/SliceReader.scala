@@ -11,6 +11,7 @@ import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.execution.merganser.RowsToBatches
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{BooleanType, StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -87,6 +88,13 @@ final class SliceReader(
   private val ofRows  = new DerivedColumns(config, requested, rowKey)
   private val ofMerge = new DerivedColumns(config, schema, rowKey)
 
+  /** What a rule compares that takes each row from one version as a whole. */
+  private lazy val ofDecision =
+    new DerivedColumns(config, CompiledRule.layoutSchema(new StructType, tableSchema, config, rule), rowKey)
+
+  private lazy val ofKeys =
+    new DerivedColumns(config, StructType(schema.filter(_.name == MetaColumns.RecordKey)), rowKey)
+
   /**
    * The slice's live rows, one per record key, in no guaranteed order.
    *
@@ -124,13 +132,11 @@ final class SliceReader(
 
   /** Passes the key of each record of the slice's logs, as often as it is there; the key is reused. */
   def logKeys(slice: FileSlice)(add: UTF8String => Unit): Unit = missingNamed(slice) {
-    val ordinal = schema.fieldNames.indexOf(MetaColumns.RecordKey)
     val sink = new LogSink {
-      override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
-        add(row.getUTF8String(ordinal))
+      override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit = add(row.getUTF8String(0))
       override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = add(key)
     }
-    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+    scanner.scan(slice.logs, ofKeys.stored, ofKeys.sink(slice.partitionPath, sink))
     ()
   }
 
@@ -157,7 +163,8 @@ final class SliceReader(
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def batches(slice: FileSlice): SliceBatches = if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice)
+  def batches(slice: FileSlice): SliceBatches =
+    if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice, versions(slice))
 
   /** The base file's rows, not merged with the logs. */
   def baseBatches(slice: FileSlice): SliceBatches = baseBatches(slice, 0L, Long.MaxValue)
@@ -168,17 +175,42 @@ final class SliceReader(
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
-  private def mergedBatches(slice: FileSlice): SliceBatches = {
-    val buffer = versions(slice)
-    buffer.mergeBatches() match {
-      case Some(merge) =>
-        val reader  = openBase(slice, ofMerge, keyFilters)
-        val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
-        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer)
-      case None =>
-        val open = merge(slice, buffer)
-        SliceBatches(RowsToBatches(liveRows(open), requested, SliceReader.BatchRows), Seq(open))
+  private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = buffer.mergeBatches() match {
+    case Some(merge) =>
+      val reader  = openBase(slice, ofMerge, keyFilters)
+      val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+      SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer)
+    case None =>
+      val open = merge(slice, buffer)
+      SliceBatches(RowsToBatches(liveRows(open), requested, SliceReader.BatchRows), Seq(open))
+  }
+
+  /**
+   * The same for a reader that needs no row as the base file has it: such rows may be missing. Where each row is one
+   * version as a whole, only those columns of the base file are read that decide which.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def loggedBatches(slice: FileSlice): SliceBatches = {
+    var isWhole = rule.isDecidedByOrdering
+    val buffer  = newBuffer(slice)
+    scan(slice, version => { isWhole &= !version.isPartial; buffer.add(version) })
+    (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
+      val reader  = openBase(slice, ofDecision, keyFilters)
+      val batches = reader.map(_.batches().map(withoutOthers)).getOrElse(Iterator.empty)
+      SliceBatches(new MergedBatches(batches, merge, requested, returnsStored = false), reader.toSeq :+ buffer)
     }
+  }
+
+  /** Batches of [[ofDecision]] with the columns of [[schema]]: the others are null. */
+  private def withoutOthers: ColumnarBatch => ColumnarBatch = {
+    val columns = schema.fields.map { field =>
+      val none = new ConstantColumnVector(SliceReader.BatchRows, field.dataType)
+      none.setNull()
+      ofDecision.schema.fieldNames.indexOf(field.name) -> none
+    }
+    batch =>
+      new ColumnarBatch(columns.map { case (at, none) => if (at < 0) none else batch.column(at) }, batch.numRows)
   }
 
   /** Merges the slice's base rows with its log records. */
@@ -187,7 +219,7 @@ final class SliceReader(
   /** The versions in the slice's logs, merged as far as the rule allows without the stored rows. */
   def logVersions(slice: FileSlice): OpenLogMerge = {
     val buffer  = newBuffer(slice)
-    val scanned = scan(slice, buffer)
+    val scanned = scan(slice, buffer.add)
     new OpenLogMerge(buffer.emitted(), compiled.layout, scanned.instants, buffer)
   }
 
@@ -216,6 +248,18 @@ final class SliceReader(
     opened(reader.map(_.rows()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
+  /**
+   * The live rows of some keys, in no guaranteed order.
+   *
+   * @param stored the base file's rows of these keys, with the columns of [[schema]]
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def mergedRows(slice: FileSlice, stored: Iterator[InternalRow], keys: UTF8String => Boolean): SliceRows = {
+    val buffer = newBuffer(slice)
+    scan(slice, version => if (keys(compiled.layout.key(version.row))) buffer.add(version))
+    liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, Seq(buffer)))
+  }
+
   /** Passes the versions in the slice's logs one by one, oldest first; none is merged with another. */
   def eachVersion(slice: FileSlice)(receiver: VersionReceiver): Unit = missingNamed(slice) {
     val sink = new VersionSink(compiled.layout) {
@@ -240,16 +284,16 @@ final class SliceReader(
 
   private def versions(slice: FileSlice): VersionBuffer = {
     val buffer = newBuffer(slice)
-    scan(slice, buffer)
+    scan(slice, buffer.add)
     buffer
   }
 
   private def newBuffer(slice: FileSlice): VersionBuffer =
     new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
 
-  private def scan(slice: FileSlice, buffer: VersionBuffer): LogScanned = missingNamed(slice) {
+  private def scan(slice: FileSlice, next: Version => Unit): LogScanned = missingNamed(slice) {
     val sink = new VersionSink(compiled.layout) {
-      override protected def add(version: Version): Unit = buffer.add(version)
+      override protected def add(version: Version): Unit = next(version)
     }
     scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
   }

@@ -1,7 +1,7 @@
 package io.merganser.table.change
 
 import io.merganser.merge.{BuiltInRules, Change, Histories, Notation}
-import io.merganser.table.{DirectTable, TableSuite}
+import io.merganser.table.{DirectTable, FaultyFileSystem, TableSuite}
 import io.merganser.table.commit.Creation
 import io.merganser.table.file.FileNames
 import io.merganser.table.log.ChangeLogReader
@@ -71,6 +71,13 @@ final class GroupChangesSuite extends TableSuite {
         }
         val writes = table.timeline.completed.filterNot(i => table.timeline.metadata(i).operationType.isService)
         val images = table.imagesByCommit.toMap
+        if (mergeOnRead) {
+          def sorted(readerOf: ChangeImages => ImageReader) =
+            table.imagesByCommitOf(readerOf).map { case (instant, found) => instant -> found.map(_.toString).sorted }
+          val inMemory = sorted(_.reader())
+          assert(sorted(new ImageReader(_, maxKeys = 1)) == inMemory)
+          assert(sorted(new ImageReader(_, maxBytes = 150)) == inMemory)
+        }
         val clue   = s"history $i of seed ${Histories.seed}: ${batches.map(_.mkString(" ")).mkString(" | ")}"
         writes.map(_.requested).zipWithIndex.foreach { case (instant, n) =>
           val applied = images.getOrElse(instant, Nil).foldLeft(rows(n)) { case (state, (before, after)) =>
@@ -94,6 +101,19 @@ final class GroupChangesSuite extends TableSuite {
     val reader =
       new ChangeLogReader(table.storage, FileNames.parseChanges(path, size).toSeq, DirectTable.schema, _ => None)
     assert(reader.isEmpty)
+  }
+
+  test("of logs that were appended the base file is read once, for all keys that are in them") {
+    val storage = faulty("t")
+    Creation.create(storage, DirectTable.properties(mergeOnRead = true))
+    val table = new DirectTable(storage, bucketed = false)
+    table.upsert(Notation.changes("k1@1=a k3@1=b k5@1=c"))
+    table.upsert(Notation.changes("k1@2=d"))
+    table.upsert(Notation.changes("k1@0=late k3@2=e k5@3-"))
+    val opened = FaultyFileSystem.recorded(
+      assert(shown(table).drop(1) == Seq("k1@1=a > k1@2=d", "k3@1=b > k3@2=e, k5@1=c > -"))
+    ).filter(_.matches("open .*\\.parquet"))
+    assert(opened.size == 6 && opened.distinct.size == 1, "its footer and its rows, of three commits")
   }
 
   test("files that were cleaned are an error that names the setting") {

@@ -78,7 +78,7 @@ final class GroupChangesSuite extends TableSuite {
           assert(sorted(new ImageReader(_, maxKeys = 1)) == inMemory)
           assert(sorted(new ImageReader(_, maxBytes = 150)) == inMemory)
         }
-        val clue   = s"history $i of seed ${Histories.seed}: ${batches.map(_.mkString(" ")).mkString(" | ")}"
+        val clue = s"history $i of seed ${Histories.seed}: ${batches.map(_.mkString(" ")).mkString(" | ")}"
         writes.map(_.requested).zipWithIndex.foreach { case (instant, n) =>
           val applied = images.getOrElse(instant, Nil).foldLeft(rows(n)) { case (state, (before, after)) =>
             before.foreach(row => assert(state.contains(row), s"$row is not stored; $clue"))

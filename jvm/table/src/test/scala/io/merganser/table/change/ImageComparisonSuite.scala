@@ -22,7 +22,7 @@ final class ImageComparisonSuite extends AnyFunSuite {
   }
 
   private def changes(before: String, after: String): String = {
-    val found                = new ImageComparison(rows(before), rows(after), new ImageProjections(columns, keyOrdinal = 1))
+    val found = new ImageComparison(rows(before), rows(after), new ImageProjections(columns, keyOrdinal = 1))
     def show(row: UnsafeRow) = if (row == null) "-" else if (row.isNullAt(0)) "null" else row.getUTF8String(0).toString
     Iterator.continually(found).takeWhile(_.next()).map(c => s"${show(c.beforeImage)}>${show(c.afterImage)}").mkString(
       " ")

@@ -5,21 +5,14 @@ import org.apache.hadoop.mapreduce.TaskAttemptContext
 import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader
 
-import scala.annotation.nowarn
-
 /** Starts Spark's reader of a file whose footer was read before, so that it is not read again. */
 private[base] object ReaderStart {
 
-  /**
-   * @param footer    of the file, with the row groups to read
-   * @param sizeBytes the file's size
-   */
-  @nowarn("cat=unused-params")
+  /** @param footer of the file, with the row groups to read */
   def apply(
       reader: VectorizedParquetRecordReader,
       split: FileSplit,
       context: TaskAttemptContext,
-      footer: ParquetMetadata,
-      sizeBytes: Long
+      footer: ParquetMetadata
   ): Unit = reader.initialize(split, context, Some(footer))
 }

@@ -122,7 +122,7 @@ final class BaseFileReader(
     )
     open = reader
     val (split, context) = splitOf(plan)
-    named(ReaderStart(reader, split, context, inRange(footer.metadata), sizeBytes))
+    named(ReaderStart(reader, split, context, inRange(footer.metadata)))
     reader.initBatch(new StructType(), InternalRow.empty)
     reader.enableReturningBatches()
     reader

@@ -58,14 +58,16 @@ private[slice] final class MergedBatches(
     }
     while (isMerging && !merged.isFull)
       if (!merge.next()) isMerging = false
-      else if (merge.isLive && (returnsStored || isOfLogs)) merged.append(merge.row)
+      else if (isAtRow) merged.append(merge.row)
     if (merged.isFull || (isLast && !isMerging && !merged.isEmpty)) {
       ready = merged.toBatch
       isReturned = true
     }
   }
 
-  private def isOfLogs: Boolean = merge.outcome == Outcome.Updated || merge.outcome == Outcome.Inserted
+  /** Whether the merge is at a row to return. */
+  private def isAtRow: Boolean =
+    if (returnsStored) merge.isLive else merge.outcome == Outcome.Updated || merge.outcome == Outcome.Inserted
 
   private def untouched(batch: ColumnarBatch, count: Int): ColumnarBatch = {
     val columns = Array.tabulate[ColumnVector](requested.length)(batch.column)

@@ -25,7 +25,8 @@ from dev.sbt import sbt
 HUDI_LINE = "3.5"  # the line of the Hudi bundle in the tests
 
 # Folders of tests/python that take minutes, and all other tests; those that take longest are first.
-FOLDERS = ("others", "interop", "sql", "rules")
+FOLDERS = ("others", "interop", "rules", "stores", "services", "sql")
+NEWEST_FOLDERS = ("others", "sql", "interop")  # on the newest line, which runs a quarter of the tests
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Part:
 
     environment: Environment
     folder: str = ""
+    folders: Sequence[str] = ()  # of the line's parts
     end_to_end: bool = False
     variants: str = ""  # of the tests that have variants: some, others (conftest.py), or all of them
 
@@ -56,17 +58,18 @@ class Part:
         marked = ["-m", "e2e"] if self.end_to_end else []
         if self.folder != "others":
             return [*marked, f"tests/python/{self.folder}"]
-        return [*marked, *(f"--ignore=tests/python/{folder}" for folder in FOLDERS if folder != "others")]
+        return [*marked, *(f"--ignore=tests/python/{folder}" for folder in self.folders if folder != "others")]
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
-    By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and the end-to-end
-    tests on the newest line. Of the end-to-end tests that have variants, one type of table and a quarter or a half of
-    the others run on the newest line, the rest on the default line; tests that are marked as sampled run with half of
-    theirs. --spark runs all of it on one line only, --full the long versions of random tests, all points of faults,
-    large tables and all variants on both lines. Random tests draw the same cases in each run, and samples the same
+    By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and end-to-end tests
+    on the newest line. Of the end-to-end tests that have variants, one type of table and a quarter or a half of the
+    others run on the newest line, the rest on the default line; of those without, all run on the default line and half
+    on the newest as well. Tests that are marked as sampled run with half of their variants. --spark runs all of it on
+    one line only, --full the long versions of random tests, all points of faults, large tables and all end-to-end
+    tests with all variants on both lines. Random tests draw the same cases in each run, and samples the same tests and
     variants; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
@@ -108,7 +111,8 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     started = time.time()
     number = identifier(line)
     # The next commands do not run if a compilation fails.
-    commands = ["lint", f"spark{number}/compile", f"stage {' '.join(identifier(each) for each in staging)}"]
+    # The jars come first: pytest waits for them.
+    commands = [f"spark{number}/compile", f"stage {' '.join(identifier(each) for each in staging)}", "lint"]
     commands.append(f"spark{number}/Test/compile")
     if line == default_line():
         commands.append(f"bench{number}/compile")
@@ -131,9 +135,13 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
         scala = pool.submit(start_scalatest, environment, commands, newest)
         results.step("lint of Python", lambda: lint_python(environment))
         hudi_jar(Environment(HUDI_LINE))
-        parts = [Part(environment, folder, variants="others" if newest else "") for folder in FOLDERS]
-        parts += [Part(each, folder, end_to_end=True, variants="some") for each in newest for folder in FOLDERS]
-        running = [(part, pool.submit(start_part, part, staging, scala, started)) for part in parts]
+        parts = [Part(environment, folder, FOLDERS, variants="others" if newest else "") for folder in FOLDERS]
+        parts += [
+            Part(each, folder, NEWEST_FOLDERS, end_to_end=True, variants="some")
+            for each in newest
+            for folder in NEWEST_FOLDERS
+        ]
+        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts]
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
             if isinstance(tests.exception(), NotBuilt):
@@ -146,12 +154,12 @@ class NotBuilt(Failed):
     """Tests did not run, because there is no jar of the current sources."""
 
 
-def start_part(part: Part, staging: Sequence[str], scala: Future[tuple[str, float]], started: float) -> None:
-    """Run a part as soon as sbt, which goes on with ScalaTest, has written the jars of these lines.
+def start_part(part: Part, scala: Future[tuple[str, float]], started: float) -> None:
+    """Run a part as soon as sbt, which goes on with other lines and ScalaTest, has written the jar of its line.
 
     Raises Failed if it could not run its tests, NotBuilt if sbt has not written the jar of the part's line.
     """
-    while not all(is_fresh(line, started) for line in staging) and not scala.done():
+    while not is_fresh(part.environment.line, started) and not scala.done():
         time.sleep(1)
     if not is_fresh(part.environment.line, started):
         raise NotBuilt(part.name)

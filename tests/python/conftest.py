@@ -48,6 +48,9 @@ TABLE_TYPES = {"cow": "cow", "mor": "mor", "COPY_ON_WRITE": "cow", "MERGE_ON_REA
 #: How Spark runs expressions in half of the tests. Small tests spend a fifth of their time on the generation of code.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
+#: Of what a run draws.
+SEED = int(os.environ.get("MERGANSER_SEED", "0"))
+
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
@@ -61,9 +64,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     With MERGANSER_VARIANTS=some an e2e test that is there for both types of tables runs on one of them, half of the
     tests on each, and one with many variants runs some of them: what differs between these is the same on every line.
-    With MERGANSER_VARIANTS=others these tests run with the types and variants that `some` leaves out, so that a run on
-    one line with `some` and a run on another one with `others` have all of them. With either, half of the variants of
-    a test that is marked as `sampled` run.
+    Of the other e2e tests half run, other ones with another seed. What only later lines have runs in any case.
+    With MERGANSER_VARIANTS=others the tests with variants run with the types and variants that `some` leaves out, and
+    all others run, so that a run on one line with `some` and a run on another one with `others` have all of them. With
+    either, half of the variants of a test that is marked as `sampled` run.
     """
     later = []
     for item in items:
@@ -74,12 +78,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(line > LINE for line in marks):
             later.append(item)
     deselect(config, items, later)
-    end_to_end = [item for item in items if item.get_closest_marker("e2e")]
     wanted = os.environ.get("MERGANSER_VARIANTS")
     if wanted:
         deselect(config, items, beyond_the_sample(items))
+    end_to_end = [item for item in items if item.get_closest_marker("e2e") and not item.get_closest_marker("since")]
     if wanted == "some":
-        deselect(config, items, left_out_by_some(end_to_end))
+        deselect(config, items, left_out_by_some(end_to_end) + of_the_default_line(end_to_end))
     elif wanted == "others":
         deselect(config, items, run_by_some(end_to_end))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
@@ -105,20 +109,30 @@ def run_by_some(items: list[pytest.Item]) -> list[pytest.Item]:
     return [item for item in items if test_of(item) in tests and item not in left_out]
 
 
+def of_the_default_line(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of tests of which `some` leaves out no variant, every second item by name, other ones with another seed."""
+    left_out = {test_of(item) for item in left_out_by_some(items)}
+    return [item for item in items if test_of(item) not in left_out and (SEED + number_of(item.nodeid)) % 2]
+
+
+def number_of(name: str) -> int:
+    """A number that looks random and is the same in each run."""
+    return zlib.crc32(name.encode())
+
+
 def test_of(item: pytest.Item) -> str:
     """The test without its parameters."""
     return item.nodeid.split("[")[0]
 
 
 def beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Every second variant of the tests that are marked so, others with another seed."""
-    seed = int(os.environ.get("MERGANSER_SEED", "0"))
+    """Half of the variants of the tests that are marked so, drawn by name, the other half with the next seed."""
     sampled = variants_of([item for item in items if item.get_closest_marker("sampled")])
     return [
         item
         for name, found in sampled.items()
-        for i, item in enumerate(found)
-        if len(found) > 1 and (i + seed + zlib.crc32(name.encode())) % 2
+        for i, item in enumerate(sorted(found, key=lambda item: number_of(item.nodeid)))
+        if len(found) > 1 and (i + SEED + number_of(name)) % 2
     ]
 
 
@@ -135,7 +149,7 @@ def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
     beyond = []
     for name, found in variants_of(items).items():
         step = max(1, min(AT_MOST, len(found) // SOME_VARIANTS))
-        first = zlib.crc32(name.encode()) % step
+        first = number_of(name) % step
         beyond += [item for i, item in enumerate(found) if i % step != first]
     return beyond
 
@@ -148,7 +162,7 @@ def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:
         kind = TABLE_TYPES.get(str(params.pop("kind", None)))
         if kind:
             both[f"{test_of(item)} {sorted(params.items(), key=repr)}"][kind] = item
-    chosen = {name: ("cow", "mor")[zlib.crc32(name.encode()) % 2] for name in both}
+    chosen = {name: ("cow", "mor")[number_of(name) % 2] for name in both}
     return [
         item for name, found in both.items() if len(found) == 2 for kind, item in found.items() if kind != chosen[name]
     ]
@@ -187,7 +201,7 @@ def interpreted(request: pytest.FixtureRequest) -> None:
     if "spark" not in request.fixturenames:
         return
     session: SparkSession = request.getfixturevalue("spark")
-    number = zlib.crc32(f"{request.node.nodeid} {os.environ.get('MERGANSER_SEED', '')}".encode()) + LINE[0]
+    number = number_of(f"{request.node.nodeid} {os.environ.get('MERGANSER_SEED', '')}") + LINE[0]
     for name, setting in INTERPRETED.items():
         if number % 2:
             session.conf.set(name, setting)

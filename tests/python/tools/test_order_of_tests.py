@@ -42,11 +42,12 @@ class Stage:
             monkeypatch.setattr(testing, name, stand_in)
 
     def sbt(self, *_: Any) -> str:
-        self.written |= self.built
-        for _ in range(1200 if self.built == {"3.5", "4.2"} else 0):
+        self.written |= self.built - {"4.2"}
+        for _ in range(1200 if self.built else 0):
             time.sleep(0.05)
             if self.events:
                 break
+        self.written |= self.built
         self.events.append("ScalaTest ends")
         if self.built != {"3.5", "4.2"}:
             (self.state / "sbt.log").write_text("[error] (table42 / Compile / compileIncremental) Compilation failed\n")
@@ -64,14 +65,15 @@ class Stage:
         return results
 
 
-def test_pytest_begins_while_scalatest_runs_and_all_parts_are_counted(
+def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
     results = stage.run()
     assert "Spark 3.5" in stage.events[0]
-    assert len(stage.events) == 1 + 2 * len(testing.FOLDERS)
-    assert (results.passed, results.failed) == (5 + 3 * 2 * len(testing.FOLDERS), 0)
+    parts = len(testing.FOLDERS) + len(testing.NEWEST_FOLDERS)
+    assert len(stage.events) == 1 + parts
+    assert (results.passed, results.failed) == (5 + 3 * parts, 0)
 
 
 @pytest.mark.parametrize("built", [set(), {"3.5"}], ids=["no jar", "one jar"])
@@ -80,18 +82,19 @@ def test_the_parts_of_a_line_without_a_jar_do_not_run(
 ) -> None:
     stage = Stage(monkeypatch, tmp_path, built)
     results = stage.run()
-    assert len(stage.events) == 1 + len(built) * len(testing.FOLDERS)
-    assert stage.events[0] == "ScalaTest ends"
+    assert "Spark 3.5" in stage.events[0] if built else stage.events == ["ScalaTest ends"]
+    run, not_run = (len(testing.FOLDERS), len(testing.NEWEST_FOLDERS)) if built else (0, len(testing.FOLDERS + testing.NEWEST_FOLDERS))
+    assert len(stage.events) == 1 + run
     assert results.failed == 1
-    assert sum("not run" in line for line in results.closing) == (2 - len(built)) * len(testing.FOLDERS)
+    assert sum("not run" in line for line in results.closing) == not_run
 
 
 def test_what_some_and_others_run_is_together_every_variant() -> None:
-    def collected(variants: str, *arguments: str) -> set[str]:
+    def collected(variants: str, *arguments: str, seed: int = 0) -> set[str]:
         folder = TESTS / "python" / "sql" / "update_delete"
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments, folder],
-            env={**os.environ, "MERGANSER_VARIANTS": variants},
+            env={**os.environ, "MERGANSER_VARIANTS": variants, "MERGANSER_SEED": str(seed)},
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -102,6 +105,13 @@ def test_what_some_and_others_run_is_together_every_variant() -> None:
     all_of_them, others, some = collected(""), collected("others"), collected("some", "-m", "e2e")
     assert some | others == all_of_them
     assert len(some) < len(all_of_them) > len(others)
+    drawn = collected("some", "-m", "e2e", seed=1)
+    assert others == collected("others", seed=1), "nothing of the default line is drawn"
+    assert (some & others).isdisjoint(drawn & others), "those without variants are on the newest line every other seed"
+    assert some - others == drawn - others
+    assert some & others
+    assert drawn & others
+    assert len((some | drawn) & others) > len(some & others)
 
 
 def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,8 +25,11 @@ from dev.sbt import sbt
 HUDI_LINE = "3.5"  # the line of the Hudi bundle in the tests
 
 # Folders of tests/python that take minutes, and all other tests; those that take longest are first.
-FOLDERS = ("others", "interop", "rules", "stores", "services", "sql")
+FOLDERS = ("interop", "others", "sql", "rules", "stores", "services")
 NEWEST_FOLDERS = ("others", "sql", "interop")  # on the newest line, which runs a quarter of the tests
+
+# Those whose tests wait for servers, locks and other processes half of their time: they run beside the others.
+WAITING = ("stores", "services")
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,8 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     # Only the stamps: other commands may be reading the jars, each of which the build replaces atomically.
     remove(*(STATE / f"staged-{each}" for each in staging))
 
-    # Two at a time: ScalaTest uses one core, and a statement on a small table less.
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    # Two at a time, and one that mostly waits: ScalaTest uses one core, and a statement on a small table less.
+    with ThreadPoolExecutor(max_workers=2) as pool, ThreadPoolExecutor(max_workers=1) as waiting:
         scala = pool.submit(start_scalatest, environment, commands, newest)
         results.step("lint of Python", lambda: lint_python(environment))
         hudi_jar(Environment(HUDI_LINE))
@@ -141,7 +144,10 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
             for each in newest
             for folder in NEWEST_FOLDERS
         ]
-        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts]
+        running = [
+            (part, (waiting if part.folder in WAITING else pool).submit(start_part, part, scala, started))
+            for part in parts
+        ]
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
             if isinstance(tests.exception(), NotBuilt):

@@ -141,6 +141,7 @@ def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, s
     assert "Table.change_data()" in str(error)
 
 
+@pytest.mark.sampled
 @each_type
 @each_source
 def test_filters_on_images_rule_out_file_groups_of_other_partitions_and_no_change_that_satisfies_them(

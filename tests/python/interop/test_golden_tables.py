@@ -138,6 +138,7 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
             attempt()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", EXPECTED)
 def test_our_upsert_and_delete_on_a_table_of_hudi_are_right_for_both_readers(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str

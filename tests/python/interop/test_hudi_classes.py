@@ -171,6 +171,7 @@ def rows(played: Any, name: str) -> dict[str, Any]:
     return {key: each for key, each in played[name].items() if not key.endswith("stored")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", BY_BOTH)
 def test_a_class_made_for_hudi_gives_the_rows_of_hudis_copy_on_write_on_every_path_of_either_engine(
     played: Any, name: str

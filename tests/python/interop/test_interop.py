@@ -123,6 +123,7 @@ def settings(name: str, kind: str, key: str, partition: str = "", ordering: str 
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in STORIES if name not in NOT_TOLD and (FULL or name not in MORE)])
 def test_a_golden_story_told_to_our_engine_ends_in_the_rows_that_hudi_recorded_for_every_reader(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str

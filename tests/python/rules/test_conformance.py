@@ -1,5 +1,6 @@
 """Every recorded case on our engine: rows, failing steps and stored settings are as recorded, or as decided.
 
+A complete run of all tests plays half of the cases, others with another seed; with MERGANSER_FULL=1 it plays all.
 tests/conformance/README.md explains cases and lists. The run's end prints what became of each file's cases.
 """
 
@@ -98,6 +99,7 @@ def stage(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Stage
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
 def test_case_ends_as_recorded_or_as_decided(stage: Stage, case: Case) -> None:
     played = stage.played(case)

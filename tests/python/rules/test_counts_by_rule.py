@@ -82,6 +82,7 @@ class Counted:
         return {row[0]: row[1] for row in self.sql.run(f"SELECT id, v FROM {self.table}")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "rule"), CASES)
 def test_update_delete_and_merge_count_what_readers_then_see(sql: Sql, kind: str, rule: Rule) -> None:
     with sql.settings(rule.for_readers):

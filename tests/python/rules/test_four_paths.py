@@ -109,6 +109,7 @@ def agree(found: Mapping[str, Row], expected: Mapping[str, Row], path: str) -> N
     assert not wrong, f"{path}: seeds {seeds}; key: (found, expected) {shown}"
 
 
+@pytest.mark.sampled
 @each_rule
 def test_every_path_gives_what_the_fold_gives(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
     batches = together(histories(rule))
@@ -144,6 +145,7 @@ def test_changes_that_no_file_has_give_what_the_fold_gives(spark: SparkSession, 
     agree(folded_changes(spark, tmp_path / "t", EVENT_TIME), expected, "changes by comparison")
 
 
+@pytest.mark.sampled
 @each_rule
 def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
     batches = together(histories(rule, erasing=True))

@@ -78,6 +78,7 @@ EXAMPLES: dict[str, tuple[dict[str, str], Row, Row, Row]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, "9"), (MOR, "9"), (COW, "8"), (MOR, "8"), (MOR, "6")])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_the_documentation_says_is_left_is_left(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ class Stage:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, state: Path, built: set[str]) -> None:
         self.events: list[str] = []
         self.written: set[str] = set()
+        self.waiting = threading.Event()
         self.built = built
         self.state = state
         replaced: dict[str, Any] = {
@@ -56,6 +58,9 @@ class Stage:
 
     def pytest(self, part: testing.Part) -> None:
         self.events.append(part.name)
+        if part.folder in testing.WAITING:
+            self.waiting.set()
+        assert self.waiting.wait(60), "a part that waits runs beside two others"
         part.report.write_text(REPORT)
 
     def run(self) -> Results:
@@ -83,35 +88,47 @@ def test_the_parts_of_a_line_without_a_jar_do_not_run(
     stage = Stage(monkeypatch, tmp_path, built)
     results = stage.run()
     assert "Spark 3.5" in stage.events[0] if built else stage.events == ["ScalaTest ends"]
-    run, not_run = (len(testing.FOLDERS), len(testing.NEWEST_FOLDERS)) if built else (0, len(testing.FOLDERS + testing.NEWEST_FOLDERS))
+    of_both = len(testing.FOLDERS), len(testing.NEWEST_FOLDERS)
+    run, not_run = of_both if built else (0, sum(of_both))
     assert len(stage.events) == 1 + run
     assert results.failed == 1
     assert sum("not run" in line for line in results.closing) == not_run
 
 
-def test_what_some_and_others_run_is_together_every_variant() -> None:
-    def collected(variants: str, *arguments: str, seed: int = 0) -> set[str]:
-        folder = TESTS / "python" / "sql" / "update_delete"
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments, folder],
-            env={**os.environ, "MERGANSER_VARIANTS": variants, "MERGANSER_SEED": str(seed)},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return {line for line in done.stdout.splitlines() if "::" in line}
+def collected(tests: str, variants: str, *arguments: str, seed: int = 0) -> set[str]:
+    """Names of the tests of this file or folder that pytest chooses."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments, TESTS / "python" / tests],
+        env={**os.environ, "MERGANSER_VARIANTS": variants, "MERGANSER_SEED": str(seed)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {line for line in done.stdout.splitlines() if "::" in line}
 
-    all_of_them, others, some = collected(""), collected("others"), collected("some", "-m", "e2e")
+
+def test_what_some_and_others_run_is_together_every_variant() -> None:
+    folder = "sql/update_delete"
+    all_of_them, others = collected(folder, ""), collected(folder, "others")
+    some, drawn = (collected(folder, "some", "-m", "e2e", seed=seed) for seed in (0, 1))
     assert some | others == all_of_them
     assert len(some) < len(all_of_them) > len(others)
-    drawn = collected("some", "-m", "e2e", seed=1)
-    assert others == collected("others", seed=1), "nothing of the default line is drawn"
+    assert others == collected(folder, "others", seed=1), "nothing of the default line is drawn"
     assert (some & others).isdisjoint(drawn & others), "those without variants are on the newest line every other seed"
     assert some - others == drawn - others
     assert some & others
     assert drawn & others
-    assert len((some | drawn) & others) > len(some & others)
+
+
+def test_a_seed_and_the_next_one_draw_the_two_halves_of_a_sampled_test() -> None:
+    file = "services/test_repair.py"
+    all_of_them, *halves = collected(file, ""), collected(file, "others"), collected(file, "others", seed=1)
+    sampled = [{name for name in half if "test_copies_of_a_key_in_several" in name} for half in halves]
+    assert [len(half) for half in sampled] == [2, 2]
+    assert sampled[0].isdisjoint(sampled[1])
+    assert halves[0] - sampled[0] == halves[1] - sampled[1]
+    assert halves[0] | halves[1] == all_of_them
 
 
 def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 from datetime import datetime, timezone
-from html.parser import HTMLParser
 
 import pytest
+from html_page import read
 from places import ROOT
 
 sys.path.insert(0, str(ROOT / "examples" / "flights"))
 
-import charts
 import report
+
+from merganser.report import charts, parts
 
 
 def commit(number: int, *, late: int = 4) -> report.Commit:
@@ -38,39 +39,6 @@ def made_up(*, differences: int = 0, title: str = "A report") -> report.Report:
         late=[report.LateMessage(0.5, False), report.LateMessage(12.0, True), report.LateMessage(13.0, True)],
         stories=[report.Story("Flight 1", "Two messages.", [version("inserted", current=True), version("late")])],
     )
-
-
-class Reader(HTMLParser):
-    """Collects the elements, and fails on one that is not closed where it should be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag, f"</{tag}> closes something else"
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
-def read(html: str) -> Reader:
-    reader = Reader()
-    reader.feed(html)
-    reader.close()
-    assert reader.open == []
-    return reader
 
 
 def test_the_report_is_one_file_that_asks_for_nothing_else() -> None:
@@ -191,4 +159,4 @@ def test_axes_have_round_numbers_that_reach_the_largest_value(largest: float, ti
 
 @pytest.mark.parametrize(("bytes_", "text"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (2_500_000, "2.5 MB")])
 def test_sizes_are_written_with_their_unit(bytes_: int, text: str) -> None:
-    assert report.size(bytes_) == text
+    assert parts.size(bytes_) == text

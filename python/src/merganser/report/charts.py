@@ -44,6 +44,7 @@ def stacked_bars(
     on_top: Sequence[str] = (),
     edges: bool = False,
     lines: Sequence[tuple[int, str]] = (),
+    label_every: int = 1,
 ) -> str:
     """Return a bar chart, the series stacked in the order given.
 
@@ -58,7 +59,8 @@ def stacked_bars(
         height: In pixels.
         on_top: Text above each bar.
         edges: Whether the labels stand at the edges of the bars, as in a histogram.
-        lines: Vertical dashed lines: the number of bars left of each, and what it says.
+        lines: Vertical dashed lines: the number of bars left of each, and its label.
+        label_every: Only each so many-th label is drawn below its bar; all are in the bars' titles.
     """
     count = len(series[0].values) if series else 0
     totals = [sum(one.values[bar] for one in series) for bar in range(count)]
@@ -84,6 +86,8 @@ def stacked_bars(
         if bar < len(on_top):
             parts.append(_label(x + (step - gap) / 2, y - 5, on_top[bar], size=10))
     for place, name in enumerate(labels):
+        if place % label_every:
+            continue
         middle = _LEFT + place * step + (0 if edges else step / 2)
         for row, part in enumerate(name.split("\n")):
             parts.append(_label(middle, bottom + 14 + 12 * row, part, size=10))
@@ -92,7 +96,8 @@ def stacked_bars(
         parts.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 8}" y2="{bottom}" stroke="{INK}" stroke-dasharray="4 3"/>'
         )
-        parts.append(_label(x, _TOP - 12, name, size=10, colour=INK))
+        anchor = "end" if x > width - _RIGHT - 60 else "middle"
+        parts.append(_label(x, _TOP - 12, name, size=10, colour=INK, anchor=anchor))
     return "".join([*parts, "</svg>"])
 
 

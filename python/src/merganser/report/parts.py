@@ -1,0 +1,204 @@
+"""Parts of a report about tables: commits and file slices as charts, of plain values. No engine is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from merganser.report.charts import Series, stacked_bars
+
+# In the order of the stack. Told apart without seeing colour too: the order is the same everywhere.
+OUTCOMES = {
+    "inserted": ("#0072b2", "new row"),
+    "updated": ("#009e73", "replaced the stored row"),
+    "deleted": ("#d1495b", "removed the stored row"),
+    "late": ("#d98e04", "lost to the stored row"),
+    "appended": ("#56b4e9", "a row written to a log: what it comes to shows when the log is merged"),
+    "appended delete": ("#f2a5b3", "a delete written to a log"),
+    "duplicate": ("#7b8794", "lost to another message of its batch"),
+    "void": ("#a0569a", "a delete without a row to delete"),
+}
+BASE, LOG, GREY = "#0072b2", "#d98e04", "#7b8794"
+
+
+#: Labels of commits that fit beside each other.
+_MOST_LABELS = 18
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One write, or one service such as a compaction."""
+
+    instant: str
+    label: str  # the batch, or what else it was
+    messages: int  # rows written in; 0 for a compaction, whose outcomes are those of the logs
+    inserted: int
+    updated: int
+    deleted: int
+    late: int
+    duplicates: int
+    seconds: float
+    appended: int = 0  # rows written to logs
+    appended_deletes: int = 0
+    is_compaction: bool = False
+
+    @property
+    def void(self) -> int:
+        """Messages that met no row and left none."""
+        known = self.inserted + self.updated + self.deleted + self.late + self.duplicates
+        return max(self.messages - known - self.appended - self.appended_deletes, 0)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Number of messages by what became of them, in the order of OUTCOMES."""
+        return {
+            "inserted": self.inserted,
+            "updated": self.updated,
+            "deleted": self.deleted,
+            "late": self.late,
+            "appended": self.appended,
+            "appended delete": self.appended_deletes,
+            "duplicate": self.duplicates,
+            "void": self.void,
+        }
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One file slice; sizes in bytes."""
+
+    partition: str
+    base_bytes: int
+    log_bytes: Sequence[int]
+
+
+def number(value: float) -> str:
+    """Write a whole number with commas."""
+    return f"{value:,.0f}"
+
+
+def size(value: float) -> str:
+    """Write a size in bytes with its unit, in powers of ten."""
+    for unit, bytes_ in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= bytes_:
+            return f"{value / bytes_:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def legend(entries: Sequence[tuple[str, str, str]]) -> str:
+    """Return a legend of colours: name, colour and explanation of each."""
+    items = "".join(
+        f'<li><i style="background:{colour}"></i>{escape(name)}{f"<em>{escape(what)}</em>" if what else ""}</li>'
+        for name, colour, what in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def commit_chart(name: str, description: str, commits: Sequence[Commit]) -> str:
+    """Return commits as bars of what became of their rows, and services as lines between them."""
+    writes = [commit for commit in commits if not commit.is_compaction]
+    lines: dict[int, list[str]] = {}
+    done = 0
+    for commit in commits:
+        if commit.is_compaction:
+            lines.setdefault(done, []).append(commit.label)
+        else:
+            done += 1
+    chart = stacked_bars(
+        [f"{c.label}\n{_clock(c.instant)}" for c in writes],
+        [Series(name, OUTCOMES[name][0], [c.outcomes[name] for c in writes]) for name in OUTCOMES],
+        title=f"Commits to {name} by outcome",
+        x_title="commits, with the time of their instants (hours:minutes:seconds)",
+        y_title="messages",
+        text=number,
+        lines=[(place, ", ".join(dict.fromkeys(labels))) for place, labels in lines.items()],
+        width=1156,
+        height=260,
+        label_every=max(1, math.ceil(len(writes) / _MOST_LABELS)),
+    )
+    return f"<figure><figcaption><b>{escape(name)}</b> {escape(description)}</figcaption>{chart}</figure>"
+
+
+def _clock(instant: str) -> str:
+    """The time of day in an instant, yyyyMMddHHmmss and milliseconds."""
+    return f"{instant[8:10]}:{instant[10:12]}:{instant[12:14]}"
+
+
+def commit_table(name: str, commits: Sequence[Commit]) -> str:
+    """Return the counts of commits as a table that is folded at first."""
+    names = ["commit", "instant", "messages", *OUTCOMES, "seconds"]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    rows = []
+    for c in commits:
+        counts = ["" if c.is_compaction else number(c.messages), *map(number, c.outcomes.values())]
+        cells = "".join(f"<td>{count}</td>" for count in [*counts, f"{c.seconds:.2f}"])
+        rows.append(f"<tr><td>{escape(c.label)}</td><td>{escape(c.instant)}</td>{cells}</tr>")
+    summary = f"Every commit to {escape(name)}, in numbers"
+    return (
+        f"<details><summary>{summary}</summary><table class='numbers'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></details>"
+    )
+
+
+def slice_chart(name: str, when: str, slices: Sequence[Slice], *, width: int = 570) -> str:
+    """Return the file slices of a table as bars of their sizes, by partition."""
+    ordered = sorted(slices, key=lambda one: (one.partition, -one.base_bytes))
+    labels = [
+        one.partition[-5:] if place == 0 or ordered[place - 1].partition != one.partition else ""
+        for place, one in enumerate(ordered)
+    ]
+    logs = [len(one.log_bytes) for one in ordered]
+    chart = stacked_bars(
+        labels,
+        [
+            Series("base file", BASE, [one.base_bytes for one in ordered]),
+            Series("log files", LOG, [sum(one.log_bytes) for one in ordered]),
+        ],
+        title=f"File slices of {name}, {when}",
+        x_title="file groups, by partition",
+        y_title="size on disk",
+        text=size,
+        on_top=[str(count) if count else "" for count in logs],
+        width=width,
+    )
+    total = sum(one.base_bytes + sum(one.log_bytes) for one in slices)
+    caption = f"<b>{escape(name)}</b> {escape(when)}: {len(slices)} slices, {sum(logs)} logs, {size(total)}"
+    return f"<figure><figcaption>{caption}</figcaption>{chart}</figure>"
+
+
+def page(title: str, body: str) -> str:
+    """Return a whole page, which needs no other file."""
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    head = f"{meta}<title>{escape(title)}</title><style>{STYLE}</style>"
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+STYLE = """
+*{box-sizing:border-box}
+body{font:14px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;color:#1f2933;background:#f5f7fa;
+ max-width:1240px;margin:0 auto;padding:28px 20px 60px}
+h1{font-size:26px;margin:0 0 6px}h2{font-size:18px;margin:38px 0 8px}
+p{margin:4px 0 10px;max-width:900px}.intro{color:#5f6c7b}
+.verdict{padding:10px 14px;border-radius:6px;font-weight:600;max-width:none}
+.good{background:#dff3ea;color:#0b5e45}.bad{background:#fbe3e6;color:#8f1d2f}
+.facts{display:flex;gap:12px;flex-wrap:wrap}
+.facts div{flex:1 1 150px;background:#fff;border:1px solid #e3e8ee;border-radius:6px;padding:10px 14px}
+.facts b{display:block;font-size:20px}.facts span{color:#5f6c7b;font-size:12px}
+.column{display:grid;gap:12px}.pair{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:12px}
+figure{margin:0;background:#fff;border:1px solid #e3e8ee;border-radius:6px;padding:10px 12px}
+figcaption{color:#5f6c7b;font-size:13px}figcaption b{color:#1f2933}
+svg{display:block;max-width:100%;height:auto;font-family:inherit}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:6px 20px;margin:0 0 10px;padding:0}
+.legend i,.badge i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px;vertical-align:-1px}
+.legend em{font-style:normal;color:#5f6c7b;margin-left:6px}
+details{margin-top:10px}summary{cursor:pointer;color:#0b4f7d}
+table{border-collapse:collapse;width:100%;background:#fff;border:1px solid #e3e8ee;margin-top:10px;font-size:13px}
+th{background:#eef2f6;text-align:left;font-weight:600}th,td{padding:6px 9px;border-bottom:1px solid #e3e8ee}
+td{font-variant-numeric:tabular-nums;vertical-align:top}
+.numbers th:nth-child(n+3),.numbers td:nth-child(n+3){text-align:right}
+.current{background:#eef7f3}.badge,td:nth-child(n+4):nth-child(-n+6){white-space:nowrap}
+.advice li{margin:0 0 10px}.advice code{background:#eef2f6;padding:2px 6px;border-radius:4px}
+@media print{body{background:#fff}details{display:block}}
+"""

@@ -1,0 +1,148 @@
+"""The page about one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from merganser.history import HistoryEntry
+from merganser.report.advice import advice
+from merganser.report.charts import Series, stacked_bars
+from merganser.report.parts import (
+    BASE,
+    LOG,
+    OUTCOMES,
+    Commit,
+    Slice,
+    commit_chart,
+    commit_table,
+    legend,
+    number,
+    page,
+    size,
+    slice_chart,
+)
+from merganser.results import FileSlice
+from merganser.table import Table
+
+#: Actions that change rows; the others are services.
+_SERVICES = {"COMPACT": "compaction", "LOG_COMPACT": "log compaction", "CLUSTER": "clustering"}
+
+#: Bars of slices that fit beside each other; of more, the largest are shown.
+_MOST_SLICES = 80
+
+_MOST_LABELS = 18
+
+
+def report_of(table: Table, *, commits: int = 60) -> str:
+    """Return a page of HTML about a table, which needs no other file. Only its timeline and file listings are read.
+
+    Args:
+        table: The table.
+        commits: Newest actions of its timeline to show.
+    """
+    history = table.history(commits)
+    return render(table, history, table.file_slices())
+
+
+def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
+    """Return the page for a history, newest first, and file slices."""
+    shown = [found for entry in reversed(history) if (found := _commit(entry)) is not None]
+    writes = [commit for commit in shown if not commit.is_compaction]
+    kind = table.type.value.lower().replace("_", "-")
+    ordering = f" by {', '.join(table.ordering_by)}" if table.ordering_by else ""
+    key = f"Its key is {', '.join(table.record_key)}." if table.record_key else "It has no record key."
+    intro = f"A {kind} table at {table.path}. {key} Merged by {table.merge_mode}{ordering}."
+    largest = sorted(slices, key=lambda one: one.base_size_bytes + one.log_size_bytes, reverse=True)[:_MOST_SLICES]
+    when = "now" if len(slices) <= _MOST_SLICES else f"now, the {_MOST_SLICES} largest of {number(len(slices))}"
+    bars = [
+        Slice(one.partition_path, one.base_size_bytes, [log.size_bytes for log in one.log_files]) for one in largest
+    ]
+    body = [
+        f"<h1>{escape(table.name)}</h1><p class='intro'>{escape(intro)}</p>",
+        f'<section class="facts">{_facts(writes, slices)}</section>',
+        "<h2>What to do next</h2>",
+        _advice(table, history, slices),
+    ]
+    if writes:
+        body += [
+            "<h2>Commits over time, by what became of each row</h2>",
+            legend([(name, *OUTCOMES[name]) for name in OUTCOMES if any(c.outcomes[name] for c in writes)]),
+            commit_chart(table.name, f"{len(writes)} commits", shown),
+            commit_table(table.name, shown),
+            "<h2>Late rows</h2>",
+            _late_chart(writes),
+        ]
+    if slices:
+        body += [
+            "<h2>File slices, by size and number of logs</h2>",
+            legend([("base file", BASE, ""), ("log files", LOG, "the number above a bar counts them")]),
+            slice_chart(table.name, when, bars, width=1156),
+        ]
+    return page(f"{table.name} - Merganser", "".join(body))
+
+
+def _commit(entry: HistoryEntry) -> Commit | None:
+    """A completed write or service that rewrites rows; ``None`` for other actions."""
+    if entry.state != "COMPLETED" or entry.action not in ("commit", "deltacommit", "replacecommit"):
+        return None
+    service = _SERVICES.get(entry.operation or "")
+    counts = [entry.inserted, entry.updated, entry.deleted, entry.late, entry.duplicates]
+    inserted, updated, deleted, late, duplicates = (count or 0 for count in counts)
+    appended, appended_deletes = entry.appended or 0, entry.appended_deletes or 0
+    return Commit(
+        instant=entry.instant,
+        label=service or (entry.operation or entry.action).lower().replace("_", " "),
+        messages=0 if service else inserted + updated + deleted + late + duplicates + appended + appended_deletes,
+        inserted=inserted,
+        updated=updated,
+        deleted=deleted,
+        late=late,
+        duplicates=duplicates,
+        seconds=(entry.elapsed_ms or 0) / 1000,
+        appended=appended,
+        appended_deletes=appended_deletes,
+        is_compaction=service is not None,
+    )
+
+
+def _facts(writes: Sequence[Commit], slices: Sequence[FileSlice]) -> str:
+    late = sum(commit.late for commit in writes)
+    logs = sum(one.log_size_bytes for one in slices)
+    facts = [
+        (number(len(writes)), "commits shown"),
+        (number(sum(commit.inserted for commit in writes)), "rows inserted by them"),
+        (number(sum(commit.updated for commit in writes)), "rows updated"),
+        (number(late), "late rows, which lost to the stored one"),
+        (number(len({one.partition_path for one in slices})), "partitions"),
+        (number(len(slices)), "file slices"),
+        (size(sum(one.base_size_bytes for one in slices) + logs), f"on disk, {size(logs)} of it logs"),
+    ]
+    return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in facts)
+
+
+def _advice(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
+    found = advice(table.path, history, slices)
+    if not found:
+        return '<p class="verdict good">Nothing is due.</p>'
+    items = "".join(f"<li>{escape(one.what)}<div><code>{escape(one.command)}</code></div></li>" for one in found)
+    return f'<ol class="advice">{items}</ol>'
+
+
+def _late_chart(writes: Sequence[Commit]) -> str:
+    late = [commit.late for commit in writes]
+    if not any(late):
+        return "<p>No row came late: in no commit that is shown did a row lose to the stored one.</p>"
+    labels = [f"{c.label}\n{c.instant[8:10]}:{c.instant[10:12]}:{c.instant[12:14]}" for c in writes]
+    chart = stacked_bars(
+        labels,
+        [Series("late", LOG, late)],
+        title="Late rows by commit",
+        x_title="commits, with the time of their instants (hours:minutes:seconds)",
+        y_title="late rows",
+        text=number,
+        width=1156,
+        height=200,
+        label_every=max(1, -(-len(labels) // _MOST_LABELS)),
+    )
+    return f"<figure><figcaption>Rows that lost to the stored one, by commit</figcaption>{chart}</figure>"

@@ -1,0 +1,91 @@
+"""The page about a table: well formed, of what its history and its files have, with what to do next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from html_page import read
+
+import merganser
+from merganser.history import HistoryEntry
+from merganser.report.advice import advice
+from merganser.report.table import render
+from merganser.results import FileSlice, LogFile
+
+EMPTY: dict[str, Any] = {field.name: None for field in dataclasses.fields(HistoryEntry)}
+
+
+def entry(number: int, action: str = "deltacommit", **values: Any) -> HistoryEntry:
+    instant = f"2026010112{number:02d}00000"
+    known = {"instant": instant, "action": action, "state": "COMPLETED", "archived": False, **values}
+    return HistoryEntry(**{**EMPTY, **known})
+
+
+def upsert(number: int, *, late: int = 0, **values: Any) -> HistoryEntry:
+    return entry(number, operation="UPSERT", inserted=5, updated=10, deleted=0, late=late, elapsed_ms=900, **values)
+
+
+def slice_of(partition: str, base: int, *logs: int) -> FileSlice:
+    files = tuple(LogFile(f"log{place}", size) for place, size in enumerate(logs))
+    return FileSlice(partition, "file", "1", "base", base, files)
+
+
+def page(history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
+    table: Any = SimpleNamespace(
+        name="trips & <more>",
+        path="/lake/trips",
+        type=merganser.TableType.MERGE_ON_READ,
+        record_key=("id",),
+        ordering_by=("ts",),
+        merge_mode="EVENT_TIME_ORDERING",
+    )
+    return render(table, history, slices)
+
+
+def test_the_page_is_one_file_with_each_commit_its_late_rows_and_the_slices() -> None:
+    compaction = entry(4, "commit", operation="COMPACT", inserted=1, updated=1, elapsed_ms=10)
+    history = [upsert(5, late=3), compaction, upsert(3, late=2), entry(2, "clean", files_deleted=3), upsert(1)]
+    html = page(history, [slice_of("eu", 5_000_000, 100_000, 200_000), slice_of("us", 3_000_000)])
+    reader = read(html)
+    text = " ".join(reader.text)
+    assert not {tag for tag, _ in reader.found} & {"script", "link", "img", "iframe", "object"}
+    assert "trips & <more>" in text
+    for shown in (
+        "upsert 12:05:00 late: 3",
+        "upsert 12:03:00 inserted: 5",
+        "compaction",
+        "eu base file: 5 MB",
+        "eu log files: 300 kB",
+        "now: 2 slices, 2 logs, 8.3 MB",
+        "Nothing is due.",
+    ):
+        assert shown in text, shown
+    assert "a delete without a row to delete" not in text  # what did not happen is not in the legend
+
+
+def test_a_table_without_commits_has_a_page_too_and_late_rows_are_said_to_be_absent() -> None:
+    assert "Nothing is due." in page([], [])
+    assert "No row came late" in page([upsert(1)], [])
+
+
+def test_each_thing_to_do_has_its_command() -> None:
+    def due(history: Sequence[HistoryEntry], slices: Sequence[FileSlice] = ()) -> list[str]:
+        return [one.command for one in advice("/lake/my trips", history, slices)]
+
+    table = "'/lake/my trips'"
+    assert due([upsert(1)]) == []
+    assert due([entry(1, "compaction", state="REQUESTED")]) == [f"merganser compact {table} --run"]
+    assert due([entry(1, "clustering", state="INFLIGHT")]) == [f"merganser cluster {table} --run"]
+    assert due([upsert(1, state="INFLIGHT")])[0] == f"merganser history {table}"
+    assert due([], [slice_of("eu", 10_000_000, *[1_000] * 10)]) == [f"merganser compact {table}"]
+    assert due([], [slice_of("eu", 1_000, 900)]) == [f"merganser compact {table}"]
+    assert due([], [slice_of("eu", 1_000)] * 8) == [f"merganser cluster {table}"]
+    assert due([], [slice_of(str(place), 1_000) for place in range(8)]) == []
+    many = [upsert(number) for number in range(30)]
+    assert due(many) == [f"merganser clean {table} --dry-run"]
+    assert due([entry(40, "clean"), *many]) == []
+    assert due([entry(1, operation="BULK_INSERT"), entry(2, operation="INSERT")]) == [f"merganser verify {table}"]
+    assert due([upsert(1, late=10)]) == [f"merganser explain {table} KEY"]

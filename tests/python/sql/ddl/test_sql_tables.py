@@ -659,3 +659,14 @@ def test_the_jar_and_two_conf_lines_are_enough(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert "ROWS [(1, 6, 'new'), (2, 5, 'b'), (4, 1, 'd')]" in done.stdout
+
+
+def test_using_hudi_without_hudis_jar_names_the_format_to_write(sql: Sql, tmp_path: Path) -> None:
+    for statement in (
+        "CREATE TABLE h (id INT) USING hudi",
+        "CREATE TABLE h USING HUDI AS SELECT 1 AS id",
+        f"CREATE OR REPLACE TABLE h (id INT) USING hudi LOCATION '{tmp_path}'",
+    ):
+        with pytest.raises(merganser.MerganserError, match="Write USING merganser") as raised:
+            sql.spark.sql(statement)
+        assert raised.value.condition == "HUDI_NOT_LOADED"

@@ -16,8 +16,10 @@ import contextlib
 
 from merganser import changes, options
 from merganser._conditions import condition_of
+from merganser._version import __version__
 from merganser.change_results import ApplyResult
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
+from merganser.diagnosis import Diagnosis, Finding, doctor
 from merganser.dry_runs import (
     DryRun,
     DryRunRow,
@@ -81,7 +83,7 @@ from merganser.service_results import (
     ServiceStatus,
     TakenBack,
 )
-from merganser.session import configure, session
+from merganser.session import configure, jar_path, session
 from merganser.table import Table
 from merganser.table_checks import KeyCheck, MergeConfig, RepeatedKey, Setting
 from merganser.verification import TableProblem, VerifyResult
@@ -100,12 +102,14 @@ __all__ = [
     "CompactionConflictError",
     "CompactionResult",
     "ConfigurationConflictError",
+    "Diagnosis",
     "DryRun",
     "DryRunRow",
     "DuplicateCopy",
     "DuplicateKeyError",
     "EventsRefusedError",
     "FileSlice",
+    "Finding",
     "History",
     "HistoryEntry",
     "IndexType",
@@ -159,12 +163,15 @@ __all__ = [
     "WhenNotMatchedBySourceUpdate",
     "WhenNotMatchedInsert",
     "WriteOptions",
+    "__version__",
     "changes",
     "check_rule",
     "combine",
     "condition_of",
     "configure",
+    "doctor",
     "dry_run",
+    "jar_path",
     "last_dry_run",
     "merge_frames",
     "options",

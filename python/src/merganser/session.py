@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib.resources
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -195,8 +199,31 @@ def _is_shipped(jar: str) -> bool:
     return Path(jar).parent == _shipped_jars()
 
 
+@functools.lru_cache(maxsize=1)
 def _shipped_jars() -> Path:
-    return Path(str(importlib.resources.files("merganser") / "jars"))
+    """The folder of the package's jars; if the package is imported from an archive, a temporary one of this process."""
+    shipped = importlib.resources.files("merganser") / "jars"
+    folder = Path(str(shipped))
+    if folder.is_dir() or not shipped.is_dir():
+        return folder
+    copies = Path(tempfile.mkdtemp(prefix="merganser-jars-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    for jar in shipped.iterdir():
+        if _JAR.fullmatch(jar.name):
+            (copies / jar.name).write_bytes(jar.read_bytes())
+    return copies
+
+
+def jar_path(spark_version: str | None = None) -> str:
+    """Return the path of the package's jar, for ``--jars`` of ``spark-submit`` and for ``spark.jars``.
+
+    Args:
+        spark_version: Version or line of Spark, such as ``"4.0.4"`` or ``"4.0"``. ``None``: the installed PySpark's.
+
+    Raises:
+        MissingJarError: The package ships no jar for that line.
+    """
+    return str(jar_for(spark_version or pyspark.__version__))
 
 
 def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:

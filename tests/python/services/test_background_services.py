@@ -169,11 +169,9 @@ def test_a_command_that_fails_returns_1_and_names_the_condition_and_wrong_argume
         ["archive", "t", "--min-commits", "0"],
         ["nothing"],
     ):
-        with pytest.raises(SystemExit, match="2"):
-            main(wrong)
+        assert main(wrong) == 2, wrong
     capsys.readouterr()
-    with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
+    assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert all(command in shown for command in ("compact", "clean", "archive"))
 
@@ -184,8 +182,7 @@ def test_a_command_with_every_is_repeated_until_the_process_is_ended_and_goes_on
     import io
     import threading
 
-    from merganser.cli import parser
-    from merganser.cli._run import _repeat
+    from merganser.cli._run import Request, repeat
 
     rows = iter([[{"n": 1}], merganser.MerganserError("once", condition="LOCK_TIMEOUT"), [], [{"n": 2}]])
     end, out, err = threading.Event(), io.StringIO(), io.StringIO()
@@ -198,9 +195,7 @@ def test_a_command_with_every_is_repeated_until_the_process_is_ended_and_goes_on
             end.set()
         return found
 
-    arguments = parser().parse_args(["clean", "t", "--every", "1s", "--json"])
-    arguments.command, arguments.every = command, 0.01
-    _repeat(spark, arguments, out, err, end)
+    repeat(spark, command, Request(json=True, every=0.01), out, err, end)
     shown = [json.loads(line) for line in out.getvalue().splitlines()]
     assert shown == [[{"n": 1}], {"error": "LOCK_TIMEOUT", "message": "once"}, [{"n": 2}]]
     assert err.getvalue() == "merganser: once\n"
@@ -211,15 +206,3 @@ def test_the_page_on_compaction_runs(spark: SparkSession, tmp_path: Path) -> Non
     (python,) = (block for block in blocks("compaction.md", "python") if "start_services" in block)
     exec(compile(python, "compaction.md", "exec"), {"spark": spark, "path": str(tmp_path / "p"), "table": table})
     assert table.services() == []
-
-
-def test_the_commands_of_the_page_are_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    from merganser.cli import parser
-
-    (text,) = blocks("command-line.md", "bash")
-    commands = [line.split("#")[0].split() for line in text.splitlines() if line.strip()]
-    assert len(commands) >= 5
-    for words in commands:
-        start = 3 if words[:3] == ["python", "-m", "merganser"] else 1
-        assert words[0] in ("python", "merganser")
-        parser().parse_args(words[start:])

@@ -1,30 +1,57 @@
 """The command line, ``merganser`` or ``python -m merganser``: one module for each group of commands.
 
-Exit codes: 0, also if there was nothing to do; 1 after an error, which is on stderr, and if ``verify`` found a problem;
-2 for wrong arguments.
+Exit codes: 0, also if there was nothing to do; 1 after an error, which is on stderr, and if ``verify`` or ``doctor``
+found a problem; 2 for wrong arguments.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-from merganser.cli import inspection, services
-from merganser.cli._run import run
+import click
 
-#: Modules with a function ``add_commands``.
-GROUPS = (services, inspection)
+from merganser._version import __version__
+from merganser.cli import inspection, services, setup
+
+#: Modules with a list of ``COMMANDS``.
+GROUPS = (inspection, services, setup)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands. Each sets ``command``, a function of the session and the arguments."""
-    top = argparse.ArgumentParser(
-        prog="merganser", description="Commands for Merganser's tables.", epilog="merganser COMMAND --help has more."
+class _Commands(click.Group):
+    """Commands in the order in which they are listed. ``TABLE COMMAND`` is the same as ``COMMAND TABLE``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        if len(args) > 1 and args[0] not in self.commands and args[1] in self.commands:
+            args = [args[1], args[0], *args[2:]]
+        return super().resolve_command(ctx, args)
+
+
+def commands() -> click.Group:
+    """All commands."""
+    top = _Commands(
+        "merganser",
+        help="Commands for Merganser's tables: merganser COMMAND TABLE, or merganser TABLE COMMAND.",
+        epilog="merganser COMMAND --help has more.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    top.params.append(
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Show the version of the package and exit.",
+        )
+    )
     for group in GROUPS:
-        group.add_commands(commands)
+        for command in group.COMMANDS:
+            top.add_command(command)
     return top
 
 
@@ -33,8 +60,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Args:
         arguments: ``None`` takes those of the process.
-
-    Raises:
-        SystemExit: The arguments are wrong, with code 2, or ``--help`` was requested, with code 0.
     """
-    return run(parser().parse_args(arguments), sys.stdout, sys.stderr)
+    try:
+        code = commands().main(
+            args=None if arguments is None else list(arguments), prog_name="merganser", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("merganser: aborted", err=True)
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"merganser {__version__}")
+        ctx.exit()

@@ -1,21 +1,22 @@
-"""Runs a command: starts the session, prints the rows, and repeats it if requested."""
+"""Runs a command: starts the session, prints what it returns, and repeats it if requested."""
 
 from __future__ import annotations
 
-import argparse
-import json
+import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from dataclasses import dataclass, field
+from typing import Any, TextIO, Union
 
 import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from merganser._bridge import steps_of
 from merganser._progress import progress
+from merganser.cli._output import print_fields, print_grid, print_json, print_text
 from merganser.errors import MerganserError
 from merganser.session import session
 
@@ -26,19 +27,53 @@ _LONGEST_PAUSE_S = 600
 #: Only results are printed.
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 
+#: What a command reports in a sentence instead of a traceback.
+_REPORTED = (MerganserError, PySparkException, ValueError, TypeError, OSError)
 
-def run(arguments: argparse.Namespace, out: TextIO, err: TextIO) -> int:
+
+@dataclass(frozen=True)
+class Request:
+    """Where and how a command runs."""
+
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    json: bool = False
+    every: float | None = None
+    """Pause between two runs, in seconds; ``None`` runs once."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command returns where plain rows, printed as lines of names and values, do not say it."""
+
+    rows: Any
+    """The value printed with ``--json``: rows, or another value that JSON has."""
+    grid: Rows | None = None
+    """Rows to show as a table on a terminal."""
+    text: str | None = None
+    """Text to show on a terminal instead."""
+    failed: bool = False
+    """Whether the exit code is 1."""
+    empty: str = "nothing to do"
+    """What to show where there are no rows."""
+
+
+Answer = Callable[[SparkSession], Union[Rows, Result]]
+
+
+def run(answer: Answer, request: Request) -> int:
     """Run a command until it is done, or again and again if it has ``--every``; return the exit code."""
+    out, err = sys.stdout, sys.stderr
     try:
-        with _session(arguments) as spark, _ended() as end:
-            rows = _repeat(spark, arguments, out, err, end)
-    except (MerganserError, PySparkException) as error:
-        _print_error(error, arguments, out, err)
+        with open_session(request) as spark, _ended() as end:
+            result = repeat(spark, answer, request, out, err, end)
+    except _REPORTED as error:
+        _print_error(error, request, out, err)
         return 1
     except KeyboardInterrupt:
-        return 0 if _every(arguments) else 130
-    fails: Callable[[Rows], bool] | None = getattr(arguments, "fails", None)
-    return 1 if fails is not None and fails(rows) else 0
+        return 0 if request.every is not None else 130
+    return 1 if isinstance(result, Result) and result.failed else 0
 
 
 def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], options: list[tuple[str, str]]) -> Rows:
@@ -47,7 +82,7 @@ def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], opti
     if options:
         pairs = ", ".join(literal(text) for pair in options for text in pair)
         named.append(f"options => map({pairs})")
-    with progress(spark.sparkContext, procedure, steps_of(spark)):
+    with _progress(spark, procedure):
         rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
     return [row.asDict(recursive=True) for row in rows]
 
@@ -62,44 +97,58 @@ def literal(value: object) -> str:
     return f"'{text}'"
 
 
-def _repeat(spark: SparkSession, arguments: argparse.Namespace, out: TextIO, err: TextIO, end: threading.Event) -> Rows:
-    """Return the rows of the last run.
+def repeat(
+    spark: SparkSession,
+    answer: Answer,
+    request: Request,
+    out: TextIO,
+    err: TextIO,
+    end: threading.Event,
+) -> Rows | Result:
+    """Return the result of the last run.
 
     The first run's error ends it: the arguments may be wrong. Later ones are reported, and it goes on.
     """
-    command: Callable[[SparkSession, argparse.Namespace], Rows] = arguments.command
-    every = _every(arguments)
     failures = 0
     is_first = True
-    rows: Rows = []
+    result: Rows | Result = []
     while not end.is_set():
         try:
-            rows = command(spark, arguments)
-            _print(rows, arguments, out, quiet=every is not None)
+            result = answer(spark)
+            _print(result, request, out)
             failures = 0
-        except (MerganserError, PySparkException) as error:
+        except _REPORTED as error:
             if is_first or end.is_set():
                 raise
             failures += 1
-            _print_error(error, arguments, out, err)
+            _print_error(error, request, out, err)
         is_first = False
-        if every is None:
+        if request.every is None:
             break
-        end.wait(min(every * 2**failures, max(every, _LONGEST_PAUSE_S)))
-    return rows
+        end.wait(min(request.every * 2**failures, max(request.every, _LONGEST_PAUSE_S)))
+    return result
 
 
-def _every(arguments: argparse.Namespace) -> int | None:
-    every: int | None = getattr(arguments, "every", None)
-    return every
+def _progress(spark: SparkSession, procedure: str) -> contextlib.AbstractContextManager[None]:
+    if not hasattr(spark, "_jvm"):
+        return contextlib.nullcontext()  # a client of Spark Connect has no view of the server's tasks
+    from merganser._bridge import steps_of
+
+    return progress(spark.sparkContext, procedure, steps_of(spark))
 
 
 @contextmanager
-def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
+def open_session(request: Request) -> Iterator[SparkSession]:
     """A session of this command; one that runs already is used, and goes on afterwards."""
+    if request.remote is not None:
+        builder = SparkSession.builder.remote(request.remote)
+        for key, value in request.conf.items():
+            builder = builder.config(key, value)
+        yield builder.getOrCreate()
+        return
     running = pyspark.SparkContext._active_spark_context
     quiet = _QUIET if running is None else {}
-    spark = session("merganser", master=arguments.master, config={**quiet, **dict(arguments.conf)})
+    spark = session("merganser", master=request.master, config={**quiet, **request.conf})
     try:
         yield spark
     finally:
@@ -121,25 +170,26 @@ def _ended() -> Iterator[threading.Event]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _print(rows: Rows, arguments: argparse.Namespace, out: TextIO, *, quiet: bool) -> None:
-    """Print rows as one line of JSON, or as lines of names and values; ``quiet`` prints nothing if there are none."""
-    if arguments.json:
-        if rows or not quiet:
-            print(json.dumps(rows, default=str), file=out)
-    elif rows:
-        for row in rows:
-            shown = {name: value for name, value in row.items() if value is not None}
-            width = max(map(len, shown), default=0)
-            for name, value in shown.items():
-                print(f"{name:<{width}}  {value}", file=out)
-            print(file=out)
-    elif not quiet:
-        print("nothing to do", file=out)
+def _print(result: Rows | Result, request: Request, out: TextIO) -> None:
+    """Print a result. With ``--every`` nothing is printed for runs without rows."""
+    given = result if isinstance(result, Result) else Result(result)
+    if not given.rows and request.every is not None:
+        return
+    if request.json:
+        print_json(given.rows, out)
+    elif given.text is not None:
+        print_text(given.text, out)
+    elif not given.rows:
+        print_text(given.empty, out)
+    elif given.grid is not None:
+        print_grid(given.grid, out)
+    else:
+        print_fields(given.rows, out)
     out.flush()
 
 
-def _print_error(error: Exception, arguments: argparse.Namespace, out: TextIO, err: TextIO) -> None:
+def _print_error(error: Exception, request: Request, out: TextIO, err: TextIO) -> None:
     condition = error.condition if isinstance(error, MerganserError) else type(error).__name__
-    if arguments.json:
-        print(json.dumps({"error": condition, "message": str(error)}), file=out, flush=True)
+    if request.json:
+        print_json({"error": condition, "message": str(error)}, out)
     print(f"merganser: {error}", file=err, flush=True)

@@ -1,14 +1,17 @@
-"""Services of a table beside its writers: ``compact``, ``clean`` and ``archive``."""
+"""Services of a table beside its writers, and what changes its past: ``compact`` to ``repair``."""
 
 from __future__ import annotations
 
-import argparse
+import getpass
+import sys
 from typing import Any
 
+import click
 from pyspark.sql import SparkSession
 
-from merganser.cli._arguments import add_every, add_shared, positive
-from merganser.cli._run import Rows, call
+from merganser.cli._arguments import POSITIVE, Given, every_option, on_table
+from merganser.cli._run import Result, Rows, call
+from merganser.report.parts import size
 
 #: Services that have a dry run.
 SERVICES = (
@@ -31,85 +34,213 @@ SERVICES = (
 )
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the subparsers of ``argparse``."""
-    compact = commands.add_parser(
-        "compact",
-        help="merge the logs of a merge-on-read table into its base files",
-        description="Plan a compaction and run all that are planned, beside writers. A plan that another process runs "
-        "is left alone, and reported with its reason.",
-    )
-    add_shared(compact)
-    what = compact.add_mutually_exclusive_group()
-    what.add_argument("--schedule", action="store_true", help="only plan one")
-    what.add_argument("--run", action="store_true", help="only run those that are planned")
-    what.add_argument("--dry-run", action="store_true", help="change nothing, and list the file slices")
-    compact.add_argument("--if-due", action="store_true", help="plan one only if the table's trigger makes it due")
-    add_every(compact)
-    compact.set_defaults(command=_compact)
+@click.command()
+@on_table
+@click.option("--schedule", is_flag=True, help="Only plan one.")
+@click.option("--run", is_flag=True, help="Only run those that are planned.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, and list the file groups.")
+@click.option("--if-due", is_flag=True, help="Plan one only if the table's trigger makes it due.")
+@every_option
+def compact(
+    spark: SparkSession, given: Given, schedule: bool, run: bool, dry_run: bool, if_due: bool, every: int | None
+) -> Rows | Result:
+    """Merge the logs of a merge-on-read table into its base files.
 
-    clean = commands.add_parser(
-        "clean",
-        help="delete files that no read inside the retention needs",
-        description="Delete the files of older file slices that the table's policy does not retain.",
-    )
-    add_shared(clean)
-    clean.add_argument("--dry-run", action="store_true", help="change nothing, and list the files")
-    clean.add_argument("--retain-commits", type=positive, metavar="N", help="instead of hoodie.clean.commits.retained")
-    add_every(clean)
-    clean.set_defaults(command=_clean)
-
-    archive = commands.add_parser(
-        "archive",
-        help="move old instants from the timeline to its history",
-        description="Move the oldest instants of a long timeline to the table's history.",
-    )
-    add_shared(archive)
-    archive.add_argument("--dry-run", action="store_true", help="change nothing, and list the instants")
-    archive.add_argument("--min-commits", type=positive, metavar="N", help="completed writes that stay; default 20")
-    archive.add_argument("--max-commits", type=positive, metavar="N", help="above which others move; default 30")
-    add_every(archive)
-    archive.set_defaults(command=_archive)
-
-    dry_run = commands.add_parser(
-        "dry-run",
-        help="list what a service would do now",
-        description="List what a service of the table would do now: files, file groups, instants, properties. Nothing "
-        "is changed.",
-    )
-    dry_run.add_argument("service", metavar="SERVICE", choices=SERVICES, help=", ".join(SERVICES))
-    add_shared(dry_run)
-    dry_run.add_argument("--instant", help="of a savepoint, a restore or a rollback: requested time of the write")
-    dry_run.set_defaults(command=_dry_run)
+    Plans a compaction and runs all that are planned, beside writers. A plan that another process runs is left alone,
+    and reported with its reason.
+    """
+    if dry_run:
+        return _steps(spark, given, service="compaction")
+    named = {"op": _op(schedule, run), "table": given.table, "if_due": (if_due or every is not None) or None}
+    return call(spark, "run_compaction", named, given.options)
 
 
-def _dry_run(spark: SparkSession, arguments: argparse.Namespace) -> Rows:
-    named = {"service": arguments.service, "table": arguments.table, "instant": arguments.instant}
-    return call(spark, "dry_run_service", named, arguments.option)
+@click.command()
+@on_table
+@click.option("--order-by", metavar="COLUMNS", help="Columns to sort by, comma separated.")
+@click.option("--strategy", type=click.Choice(["linear", "z-order", "hilbert"]), help="How several columns are sorted.")
+@click.option("--where", metavar="CONDITION", help="Condition on partition columns.")
+@click.option("--schedule", is_flag=True, help="Only plan one.")
+@click.option("--run", is_flag=True, help="Only run those that are planned.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, and list the file groups.")
+@every_option
+def cluster(
+    spark: SparkSession,
+    given: Given,
+    order_by: str | None,
+    strategy: str | None,
+    where: str | None,
+    schedule: bool,
+    run: bool,
+    dry_run: bool,
+    every: int | None,
+) -> Rows | Result:
+    """Rewrite small files as fewer ones with sorted rows. No row changes."""
+    columns = {"order": order_by, "order_strategy": strategy, "predicate": where}
+    if dry_run:
+        return _steps(spark, given, service="clustering", **columns)
+    op = _op(schedule, run)
+    named = {"table": given.table, "op": "execute" if op == "run" else op, **columns}
+    return call(spark, "run_clustering", named, given.options)
 
 
-def _compact(spark: SparkSession, arguments: argparse.Namespace) -> Rows:
-    if arguments.dry_run:
-        return call(spark, "dry_run_service", {"service": "compaction", "table": arguments.table}, arguments.option)
-    op = "schedule" if arguments.schedule else "run" if arguments.run else "scheduleandexecute"
-    due = arguments.if_due or arguments.every is not None
-    named = {"op": op, "table": arguments.table, "if_due": due or None}
-    return call(spark, "run_compaction", named, arguments.option)
-
-
-def _clean(spark: SparkSession, arguments: argparse.Namespace) -> Rows:
+@click.command()
+@on_table
+@click.option("--dry-run", is_flag=True, help="List the files that would be deleted.")
+@click.option("--retain-commits", type=POSITIVE, metavar="N", help="Commits whose files stay readable.")
+@every_option
+def clean(
+    spark: SparkSession, given: Given, dry_run: bool, retain_commits: int | None, every: int | None
+) -> Rows | Result:
+    """Delete files of older file slices that no read inside the retention needs."""
     named = {
-        "table": arguments.table,
-        "dry_run": arguments.dry_run or None,
-        "retain_commits": arguments.retain_commits,
-        "trigger_max_commits": None if arguments.every is None else 1,
+        "table": given.table,
+        "dry_run": dry_run or None,
+        "retain_commits": retain_commits,
+        "trigger_max_commits": None if every is None else 1,
     }
-    return call(spark, "run_clean", named, arguments.option)
+    return call(spark, "run_clean", named, given.options)
 
 
-def _archive(spark: SparkSession, arguments: argparse.Namespace) -> Rows:
-    named = {"table": arguments.table, "min_commits": arguments.min_commits, "max_commits": arguments.max_commits}
-    if arguments.dry_run:
-        return call(spark, "dry_run_service", {"service": "archiving", **named}, arguments.option)
-    done = call(spark, "archive_commits", named, arguments.option)
-    return done if arguments.every is None else [row for row in done if row["instants_archived"]]
+@click.command()
+@on_table
+@click.option("--min-commits", type=POSITIVE, metavar="N", help="Writes that remain on the timeline.")
+@click.option("--max-commits", type=POSITIVE, metavar="N", help="Archive only if there are more than these.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, and list the instants.")
+@every_option
+def archive(
+    spark: SparkSession,
+    given: Given,
+    min_commits: int | None,
+    max_commits: int | None,
+    dry_run: bool,
+    every: int | None,
+) -> Rows | Result:
+    """Move old instants from the timeline to the table's history."""
+    limits = {"min_commits": min_commits, "max_commits": max_commits}
+    if dry_run:
+        return _steps(spark, given, service="archiving", **limits)
+    named = {"table": given.table, **limits}
+    done = call(spark, "archive_commits", named, given.options)
+    return done if every is None else [row for row in done if row["instants_archived"]]
+
+
+@click.command()
+@on_table
+@click.option("--instant", metavar="INSTANT", help="Write to retain; default: the newest.")
+@click.option("--comment", default="", help="Why.")
+@click.option("--list", "listed", is_flag=True, help="Only list the savepoints.")
+@click.option("--delete", metavar="INSTANT", help="Delete this savepoint instead.")
+def savepoint(
+    spark: SparkSession, given: Given, instant: str | None, comment: str, listed: bool, delete: str | None
+) -> Rows | Result:
+    """Keep the table readable as of a write, until the savepoint is deleted."""
+    if sum([listed, delete is not None, instant is not None]) > 1:
+        raise click.UsageError("--instant, --list and --delete exclude each other.")
+    if listed:
+        rows = call(spark, "show_savepoints", {"table": given.table}, [])
+        return Result(rows, grid=rows, empty="no savepoints")
+    if delete is not None:
+        return call(spark, "delete_savepoint", {"table": given.table, "instant_time": delete}, given.options)
+    named = {"table": given.table, "commit_time": instant, "comments": comment, "user": getpass.getuser()}
+    return call(spark, "create_savepoint", named, given.options)
+
+
+@click.command()
+@on_table
+@click.option("--to", metavar="INSTANT", help="Completed write that is to be the newest.")
+@click.option("--savepoint", metavar="INSTANT", help="Savepoint to restore; 'newest' is the newest.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be lost.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def restore(
+    spark: SparkSession, given: Given, to: str | None, savepoint: str | None, dry_run: bool, yes: bool
+) -> Rows | Result:
+    """Take back all writes after a commit or a savepoint, and delete their files.
+
+    What would be lost is shown first, and asked about; without a terminal --yes is needed.
+    """
+    if (to is None) == (savepoint is None):
+        raise click.UsageError("Give either --to or --savepoint.")
+    arguments: dict[str, Any]
+    if to is not None:
+        procedure, arguments = "restore_to_instant", {"table": given.table, "instant_time": to}
+    else:
+        instant = None if savepoint == "newest" else savepoint
+        procedure, arguments = "rollback_to_savepoint", {"table": given.table, "instant_time": instant}
+    if not dry_run and not yes:
+        _confirm_loss(call(spark, procedure, {**arguments, "dry_run": True}, given.options))
+    done = call(spark, procedure, {**arguments, "dry_run": dry_run}, given.options)
+    return Result(done, text=f"would be lost: {_loss(done)}" if dry_run else f"taken back: {_loss(done)}")
+
+
+@click.command()
+@on_table
+@click.argument("what", metavar="WHAT", type=click.Choice(["duplicates", "orphans", "partitions", "properties"]))
+@click.option("--apply", is_flag=True, help="Repair; without it, only show what would be done.")
+@click.option("--partition", metavar="PATH", help="Of duplicates: the one partition to repair.")
+def repair(spark: SparkSession, given: Given, what: str, apply: bool, partition: str | None) -> Rows | Result:
+    """Show what is to be repaired in a table, and with --apply repair it.
+
+    \b
+    WHAT is one of
+      duplicates   keys that are stored more than once are merged into one row
+      orphans      data files that no commit names are deleted
+      partitions   missing metadata files of partitions are added
+      properties   lost or damaged properties of the table are restored
+    """
+    if partition is not None and what != "duplicates":
+        raise click.UsageError("--partition is an option of 'repair TABLE duplicates'.")
+    procedure, empty = {
+        "duplicates": ("repair_deduplicate", "no key is stored twice"),
+        "orphans": ("remove_orphan_files", "no orphan files"),
+        "partitions": ("repair_add_partition_meta", "no partitions"),
+        "properties": ("repair_properties", "nothing to restore"),
+    }[what]
+    # A table whose properties are lost is found by its path alone.
+    place = {"path" if what == "properties" else "table": given.table}
+    named = {**place, "dry_run": not apply, "duplicated_partition_path": partition}
+    rows = call(spark, procedure, named, given.options)
+    return Result(rows, grid=None if what == "duplicates" else rows, empty=empty)
+
+
+@click.command("dry-run")
+@on_table
+@click.argument("service", metavar="SERVICE", type=click.Choice(SERVICES))
+@click.option(
+    "--instant", metavar="INSTANT", help="Of a savepoint, a restore or a rollback: requested time of the write."
+)
+def dry_run_service(spark: SparkSession, given: Given, service: str, instant: str | None) -> Rows | Result:
+    """List what a service of the table would do now: files, file groups, instants, properties.
+
+    SERVICE is compaction, log_compaction, clustering, clean, archiving, savepoint, delete_savepoint, restore,
+    restore_savepoint, rollback, rollback_failed_writes, upgrade, repair_duplicates, repair_partitions,
+    repair_properties or remove_orphans.
+    """
+    return _steps(spark, given, service=service, instant=instant)
+
+
+def _steps(spark: SparkSession, given: Given, **named: Any) -> Result:
+    rows = call(spark, "dry_run_service", {"table": given.table, **named}, given.options)
+    return Result(rows, grid=rows, empty="nothing would be done")
+
+
+def _op(schedule: bool, run: bool) -> str:
+    if schedule and run:
+        raise click.UsageError("--schedule and --run exclude each other.")
+    return "schedule" if schedule else "run" if run else "scheduleandexecute"
+
+
+def _confirm_loss(preview: Rows) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"This would take back: {_loss(preview)}. Give --yes to do it.")
+    click.confirm(f"This takes back: {_loss(preview)}. Go on?", abort=True, err=True)
+
+
+def _loss(rows: Rows) -> str:
+    row: dict[str, Any] = rows[0]
+    counts = [f"{row[f'rows_{what}']} rows {what}" for what in ("inserted", "updated", "deleted")]
+    files = f"{row['total_files_deleted']} files ({size(row['total_bytes_deleted'])}) deleted"
+    return ", ".join([f"{row['commits_lost']} commits", *counts, files])
+
+
+COMMANDS = (compact, clean, archive, cluster, savepoint, restore, repair, dry_run_service)

@@ -1,0 +1,81 @@
+"""The installation: ``doctor``, ``jar`` and ``completion``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from pyspark.errors import PySparkException
+
+from merganser.cli._arguments import session_options
+from merganser.cli._output import print_json, print_text
+from merganser.cli._run import Request, open_session
+from merganser.diagnosis import Diagnosis, Finding, doctor, installed
+from merganser.errors import MerganserError
+from merganser.session import jar_path
+from merganser.table import Table
+
+
+@click.command("doctor")
+@click.argument("table", metavar="[TABLE]", required=False)
+@click.option("--no-session", is_flag=True, help="Look only at what is installed, and start no session.")
+@session_options
+def doctor_command(
+    table: str | None,
+    no_session: bool,
+    master: str | None,
+    remote: str | None,
+    conf: tuple[tuple[str, str], ...],
+    json: bool,
+) -> int:
+    """Look for what Merganser needs: Java, jar, extension, catalog; exit code 1 if something is missing.
+
+    Starts a session, and writes and reads a table in a temporary folder where the session is local. With TABLE, that
+    table is opened as well. What is missing is printed with the line that adds it.
+    """
+    found = installed()
+    if not no_session and all(finding.status != "missing" for finding in found):
+        request = Request(master, remote, dict(conf), json)
+        try:
+            with open_session(request) as spark:
+                found = list(doctor(spark, write=True).findings)
+                if table is not None:
+                    found.append(Finding("table", "ok", repr(Table.load(spark, table))))
+        except (MerganserError, PySparkException, OSError) as error:
+            name = "session" if all(finding.name != "session" for finding in found) else "table"
+            found.append(Finding(name, "missing", str(error)))
+    diagnosis = Diagnosis(tuple(found))
+    if json:
+        print_json(diagnosis.to_dict(), sys.stdout)
+    else:
+        print_text(str(diagnosis), sys.stdout)
+    return 0 if diagnosis.ok else 1
+
+
+@click.command("jar")
+@click.option("--spark", metavar="LINE", help="Version or line of Spark; default: the installed PySpark's.")
+def jar_command(spark: str | None) -> int:
+    """Print the path of the package's jar: spark-submit --jars "$(merganser jar)" ..."""
+    try:
+        click.echo(jar_path(spark))
+    except MerganserError as error:
+        click.echo(f"merganser: {error}", err=True)
+        return 1
+    return 0
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> int:
+    """Print what completes commands in a shell: eval "$(merganser completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    from merganser.cli import commands
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(commands(), {}, "merganser", "_MERGANSER_COMPLETE").source())
+    return 0
+
+
+COMMANDS = (doctor_command, jar_command, completion_command)

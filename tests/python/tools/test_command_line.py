@@ -1,0 +1,158 @@
+"""The commands that look at a table, its savepoints, restores and repairs, and those of the installation."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser.cli import commands, main
+
+COLUMNS = "id string, amount double, ts long"
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A table of two commits; the second one has a late row."""
+    folder = tmp_path_factory.mktemp("command line") / "orders"
+    table = merganser.Table.create(
+        spark, folder, COLUMNS, record_key="id", ordering_by="ts", table_type=merganser.TableType.MERGE_ON_READ
+    )
+    table.upsert(spark.createDataFrame([("a", 1.0, 10), ("b", 2.0, 10)], COLUMNS).coalesce(1))
+    table.upsert(spark.createDataFrame([("a", 9.0, 5), ("b", 3.0, 20)], COLUMNS).coalesce(1))
+    return str(folder)
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert main(arguments) == code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.mark.e2e
+def test_a_table_is_shown_as_lines_tables_and_json(path: str, printed: Run) -> None:
+    lines = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in printed("info", path).splitlines())
+    assert (lines["type"], lines["record_key"], lines["ordering_by"]) == ("MERGE_ON_READ", "id", "ts")
+    assert printed(path, "schema").splitlines()[0].split() == ["column", "type", "nullable"]
+    (found,) = json.loads(printed("info", path, "--json"))
+    assert (found["file_slices"], found["columns"]) == (1, 3)
+    history = json.loads(printed("history", path, "--json"))
+    assert [entry["operation"] for entry in history] == ["UPSERT", "UPSERT"]
+    head, *rows = printed("history", path, "--limit", "1").splitlines()
+    assert head.split()[:3] == ["instant", "operation", "state"]
+    assert len(rows) == 1
+    assert len(json.loads(printed("slices", path, "--json"))[0]["log_files"]) == 1
+    assert "hoodie.table.ordering.fields" in printed("config", path)
+
+
+@pytest.mark.e2e
+def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: Run) -> None:
+    rows = json.loads(printed("read", path, "--where", "id = 'b'", "--json"))
+    assert rows == [{"id": "b", "amount": 3.0, "ts": 20}]
+    first = json.loads(printed("history", path, "--json"))[-1]["instant"]
+    old = json.loads(printed("read", path, "--as-of", first, "--columns", "id, ts", "--json"))
+    assert sorted(row["ts"] for row in old) == [10, 10]
+    changed = json.loads(printed("changes", path, "--since", first, "--json"))
+    assert [row["id"] for row in changed] == ["b"]
+    (change,) = json.loads(printed("changes", path, "--since", first, "--data", "--json"))
+    assert (change["op"], change["before"]["amount"], change["after"]["amount"]) == ("u", 2.0, 3.0)
+    assert "late" in printed("explain", path, "a")
+    assert printed("explain", path, '["a"]') == printed("explain", path, "a")
+    assert "nothing" not in printed("explain", path, "none", code=1)
+    assert printed("read", path, "--where", "id = 'none'") == "no rows\n"
+
+
+@pytest.mark.e2e
+def test_a_savepoint_is_made_listed_restored_to_and_deleted(
+    spark: SparkSession, tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "t")
+    table = merganser.Table.create(spark, place, COLUMNS, record_key="id", ordering_by="ts")
+    table.upsert(spark.createDataFrame([("a", 1.0, 1)], COLUMNS))
+    (made,) = json.loads(printed("savepoint", place, "--comment", "before", "--json"))
+    table.upsert(spark.createDataFrame([("a", 2.0, 2), ("b", 2.0, 2)], COLUMNS))
+    assert "1 commits, 1 rows inserted" in printed("restore", place, "--savepoint", "newest", "--dry-run")
+    assert main(["restore", place, "--savepoint", "newest"]) == 2
+    assert "Give --yes" in capsys.readouterr().err
+    assert table.df().count() == 2
+    assert printed("restore", place, "--savepoint", "newest", "--yes").startswith("taken back: 1 commits")
+    assert [row.amount for row in table.df().collect()] == [1.0]
+    (listed,) = json.loads(printed("savepoint", place, "--list", "--json"))
+    assert (listed["savepoint_time"], listed["comments"]) == (made["savepoint_time"], "before")
+    printed("savepoint", place, "--delete", made["savepoint_time"])
+    assert printed("savepoint", place, "--list") == "no savepoints\n"
+
+
+@pytest.mark.e2e
+def test_a_repair_is_shown_first_and_done_when_it_is_applied(spark: SparkSession, tmp_path: Path, printed: Run) -> None:
+    place = str(tmp_path / "t")
+    table = merganser.Table.create(spark, place, COLUMNS, record_key="id", ordering_by="ts")
+    for ts in (1, 2):
+        table.insert(spark.createDataFrame([("a", 1.0, ts)], COLUMNS))
+    assert "repair_deduplicate" in printed("verify", place, code=1)
+    printed("repair", place, "duplicates")
+    assert table.df().count() == 2
+    printed("repair", place, "duplicates", "--apply")
+    assert [row.ts for row in table.df().collect()] == [2]
+    assert printed("repair", place, "orphans") == "no orphan files\n"
+    page = tmp_path / "report.html"
+    assert printed("report", place, "--out", str(page)) == f"{page}\n"
+    assert page.read_text().startswith("<!doctype html>")
+    assert json.loads(printed("doctor", place, "--json"))["ok"] is True
+
+
+def test_wrong_arguments_and_what_is_not_there_are_told_apart(
+    path: str, printed: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in (
+        ["read"],
+        ["read", path, "--limit", "0"],
+        ["restore", path],
+        ["restore", path, "--to", "1", "--savepoint", "1"],
+        ["repair", path, "everything"],
+        ["savepoint", path, "--list", "--delete", "1"],
+        ["info", path, "--master", "local", "--remote", "sc://x"],
+        [path, "nothing"],
+    ):
+        assert main(wrong) == 2, wrong
+    assert main(["info", f"{path}/none", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "TABLE_NOT_FOUND"
+    assert main(["jar", "--spark", "9.9"]) == 1
+    assert printed("jar") == f"{merganser.jar_path()}\n"
+    assert printed("--version") == f"merganser {merganser.__version__}\n"
+
+
+def test_every_command_completes_in_shells_and_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    known = commands().commands
+    assert [name for name in known if f"merganser {name} " not in page] == []
+    assert len(known) > 15
+
+
+@pytest.mark.parametrize("page", ["command-line.md", "tutorial.md", "installation.md"])
+def test_the_commands_of_a_page_are_parsed(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    shell = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL))
+    lines = re.findall(r"^(?:python -m )?merganser (.*)$", shell, re.MULTILINE)
+    assert lines
+    for line in lines:
+        name, *words = shlex.split(line, comments=True)
+        commands().commands[name].make_context(name, words)
+
+
+def test_completion_scripts_are_printed_for_each_shell(printed: Run) -> None:
+    scripts: dict[str, Any] = {shell: printed("completion", shell) for shell in ("bash", "zsh", "fish")}
+    assert all("_MERGANSER_COMPLETE" in script for script in scripts.values())

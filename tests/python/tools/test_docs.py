@@ -62,3 +62,19 @@ def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
         found |= set(re.findall(r"class (\w+Suite)\b", file.read_text()))
     assert len(named) > 40
     assert sorted(named - found) == []
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = re.findall(r"^      - (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def test_what_the_reference_of_python_names_is_there() -> None:
+    import importlib
+
+    names = re.findall(r"^::: (\S+)$", (DOCS / "python-reference.md").read_text(), re.MULTILINE)
+    assert names
+    for name in names:
+        module, _, member = name.rpartition(".")
+        parent = importlib.import_module(module)
+        assert hasattr(parent, member) or importlib.import_module(name), name

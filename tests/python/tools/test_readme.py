@@ -15,10 +15,10 @@ pytestmark = pytest.mark.e2e
 
 
 def test_every_command_of_the_readme_is_one_of_dev_s_own() -> None:
-    commands = re.findall(r"^ {4}(\S+) (\w+)", README, re.MULTILINE)
+    commands = re.findall(r"^ {4}(\S+) ([\w-]+)", README, re.MULTILINE)
     programs = {name for program, name in commands if program == "./dev"}
     assert {"demo", "test", "sql", "connect", "thrift", "beeline"} <= programs
-    known = re.findall(r'^    "(\w+)": \(\w+, (?:True|False)\)', (ROOT / "dev").read_text(), re.MULTILINE)
+    known = re.findall(r'^    "([\w-]+)": \(\w+, (?:True|False)\)', (ROOT / "dev").read_text(), re.MULTILINE)
     assert programs <= set(known)
     assert not any(program in ("spark-sql", "spark-submit", "beeline", "sbt") for program, _ in commands)
 

@@ -207,7 +207,7 @@ def repair(spark: SparkSession, given: Given, what: str, apply: bool, partition:
 @on_table
 @click.argument("service", metavar="SERVICE", type=click.Choice(SERVICES))
 @click.option(
-    "--instant", metavar="INSTANT", help="Of a savepoint, a restore or a rollback: requested time of the write."
+    "--instant", metavar="INSTANT", help="Write of a savepoint, restore or rollback."
 )
 def dry_run_service(spark: SparkSession, given: Given, service: str, instant: str | None) -> Rows | Result:
     """List what a service of the table would do now: files, file groups, instants, properties.

@@ -25,6 +25,8 @@ def clean(options: argparse.Namespace, rest: list[str]) -> int:
         ROOT / "project" / "dev" / "__pycache__",
         ROOT / "demo-out",
         ROOT / "cdc-out",
+        ROOT / "site",
+        ROOT / "dist",
         *JARS.glob("*.jar"),
         *(jar.parent for jar in other_jars("")),
     )

@@ -24,6 +24,14 @@ def default_line() -> str:
     return next(iter(spark_lines()))
 
 
+def release_version() -> str:
+    """The version of the package and of the jars."""
+    source = (ROOT / "python" / "src" / "merganser" / "_version.py").read_text()
+    found = re.search(r'__version__ = "([^"]+)"', source)
+    assert found is not None
+    return found[1]
+
+
 def identifier(line: str) -> str:
     """The line's name in the build: 3.5 is 35."""
     return line.replace(".", "")

@@ -46,6 +46,7 @@ def run(
     show: Callable[[str], bool] | None = None,
     allowed: Sequence[int] = (0,),
     deferred: bool = False,
+    folder: Path = ROOT,
 ) -> str:
     """Run a program. Its output goes to .dev/<log>.log, and the lines that `show` accepts to the terminal.
 
@@ -60,7 +61,7 @@ def run(
     shown = 0
     words = [str(part) for part in command]
     with file.open("wb") as copy:
-        start = functools.partial(subprocess.Popen, words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
+        start = functools.partial(subprocess.Popen, words, cwd=folder, env=environment, stdin=subprocess.DEVNULL)
         with start(stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as program:
             assert program.stdout is not None
             pipe = program.stdout.fileno()

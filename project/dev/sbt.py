@@ -65,14 +65,29 @@ def fetch_by_maven(environment: Environment, version: str, jar: Path) -> bool:
     return maven is not None and tried([maven, "-q", "-B", plugin, *artifact], "fetch-maven")
 
 
-def sbt(environment: Environment, commands: Sequence[str], *others: Environment) -> str:
-    """Run sbt's commands in one process; Spark's jars come from the environments, or by Maven coordinates."""
+def sbt(
+    environment: Environment,
+    commands: Sequence[str],
+    *others: Environment,
+    folder: Path = ROOT,
+    properties: Sequence[str] = (),
+) -> str:
+    """Run sbt's commands in one process; Spark's jars come from the environments, or by Maven coordinates.
+
+    Args:
+        environment: Of the line whose Java runs sbt.
+        commands: As typed at sbt's prompt.
+        others: Environments of further lines.
+        folder: The build's folder.
+        properties: Further system properties, as ``-Dname=value``.
+    """
     spark_jars = os.pathsep.join(str(each.spark_jars) for each in (environment, *others))
     java = environment.java_home / "bin" / "java"
     launch = ["-jar", sbt_launcher(environment)]
-    flags = [*SBT_JVM, *SBT_SETTINGS, f"-Dspark.jars.dir={spark_jars}", *os.environ.get("SBT_FLAGS", "").split()]
+    flags = [*SBT_JVM, *SBT_SETTINGS, f"-Dspark.jars.dir={spark_jars}", *properties]
+    flags += os.environ.get("SBT_FLAGS", "").split()
     variables = environment.variables()
-    return run([java, *flags, *launch, *commands], "sbt", environment=variables, show=Gist())
+    return run([java, *flags, *launch, *commands], "sbt", environment=variables, show=Gist(), folder=folder)
 
 
 class Gist:

@@ -38,10 +38,11 @@ def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = Tr
 
 
 def test_help_lists_every_command() -> None:
-    listed = re.findall(r"^  (\w+) ", dev("help").stdout, re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+) ", dev("help").stdout, re.MULTILINE)
 
     own = ["help", "demo", "cdc", "test", "build", "lint", "fmt", "bench", "shell", "python"]
-    assert listed == [*own, "sql", "submit", "connect", "thrift", "beeline", "clean"]
+    programs = ["sql", "submit", "connect", "thrift", "beeline", "clean"]
+    assert listed == [*own, *programs, "wheel", "publish-local", "docs", "newcomer", "sbt", "release"]
 
 
 def test_an_unknown_command_is_named_and_sent_to_help() -> None:

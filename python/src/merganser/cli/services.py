@@ -206,9 +206,7 @@ def repair(spark: SparkSession, given: Given, what: str, apply: bool, partition:
 @click.command("dry-run")
 @on_table
 @click.argument("service", metavar="SERVICE", type=click.Choice(SERVICES))
-@click.option(
-    "--instant", metavar="INSTANT", help="Write of a savepoint, restore or rollback."
-)
+@click.option("--instant", metavar="INSTANT", help="Write of a savepoint, restore or rollback.")
 def dry_run_service(spark: SparkSession, given: Given, service: str, instant: str | None) -> Rows | Result:
     """List what a service of the table would do now: files, file groups, instants, properties.
 

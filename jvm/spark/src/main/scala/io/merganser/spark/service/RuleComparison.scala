@@ -34,8 +34,9 @@ final case class ComparisonReport(
     val summary = s"from $stored to $other: ${found.differing} of ${found.compared} rows with several retained " +
       s"versions would be merged otherwise. ${notes.mkString(" ")}"
     PreviewedStep("compare", "rule", detail = summary) +: found.examples.map { d =>
-      PreviewedStep("differ", d.key, Some(d.partitionPath), detail =
-        s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}")
+      PreviewedStep("differ", d.key, Some(d.partitionPath),
+        detail =
+          s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}")
     }
   }
 }

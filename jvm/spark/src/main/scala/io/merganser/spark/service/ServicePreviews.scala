@@ -46,22 +46,22 @@ object ServicePreviews {
    * `where` and `order` are those of `run_clustering`.
    */
   val parameters: Map[String, Seq[String]] = Map(
-    "compaction"             -> Nil,
-    "log_compaction"         -> Nil,
-    "clustering"             -> Nil,
-    "clean"                  -> Nil,
-    "archiving"              -> Seq("min_commits", "max_commits"),
-    "savepoint"              -> Seq("instant"),
-    "delete_savepoint"       -> Seq("instant"),
-    "restore"                -> Seq("instant"),
-    "restore_savepoint"      -> Seq("instant"),
-    "rollback"               -> Seq("instant"),
+    "compaction" -> Nil,
+    "log_compaction" -> Nil,
+    "clustering" -> Nil,
+    "clean" -> Nil,
+    "archiving" -> Seq("min_commits", "max_commits"),
+    "savepoint" -> Seq("instant"),
+    "delete_savepoint" -> Seq("instant"),
+    "restore" -> Seq("instant"),
+    "restore_savepoint" -> Seq("instant"),
+    "rollback" -> Seq("instant"),
     "rollback_failed_writes" -> Nil,
-    "upgrade"                -> Nil,
-    "repair_duplicates"      -> Seq("partition"),
-    "repair_partitions"      -> Nil,
-    "repair_properties"      -> Nil,
-    "remove_orphans"         -> Nil
+    "upgrade" -> Nil,
+    "repair_duplicates" -> Seq("partition"),
+    "repair_partitions" -> Nil,
+    "repair_properties" -> Nil,
+    "remove_orphans" -> Nil
   )
 
   /**
@@ -97,7 +97,7 @@ object ServicePreviews {
         Seq(PreviewedStep("delete", SavepointService.of(table).find(instant).requested, detail = "savepoint"))
       case "restore" =>
         val target = instant.getOrElse(throw MerganserException("CALL_ARGUMENT_MISSING",
-          "procedure" -> "dry_run_service", "argument" -> "instant"))
+            "procedure" -> "dry_run_service", "argument" -> "instant"))
         restored(RestoreService.restore(session, table, settings, target, isPreview = true))
       case "restore_savepoint" =>
         restored(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
@@ -131,7 +131,8 @@ object ServicePreviews {
     val planned = table.timeline.pendingCompactions.flatMap(i => table.timeline.compactionPlan(i).groups).toSet
     val chosen  = CompactionService.plan(table, settings, listsAll = true, yields = false).toSeq.flatMap(_.groups).toSet
     table.view.slicesOf(planned ++ chosen).filter(_.logs.nonEmpty).map { slice =>
-      of("compact", slice, s"${slice.logs.size} log files are merged into a base file" +
+      of("compact", slice,
+        s"${slice.logs.size} log files are merged into a base file" +
           (if (planned(slice.group)) ", as planned before" else ""))
     }
   }
@@ -152,14 +153,17 @@ object ServicePreviews {
     val slices  = table.view.slicesOf(groups.flatMap(_._1.slices.map(_.group)).toSet).map(s => s.group -> s).toMap
     groups.zipWithIndex.flatMap { case ((group, isPlanned), number) =>
       group.slices.flatMap((slice: ClusteringSlice) => slices.get(slice.group)).map { slice =>
-        of("cluster", slice, s"group ${number + 1}: ${group.slices.size} file groups become ${group.outputGroups}" +
+        of("cluster", slice,
+          s"group ${number + 1}: ${group.slices.size} file groups become ${group.outputGroups}" +
             (if (isPlanned) ", as planned before" else ""))
       }
     }
   }
 
   private def restored(report: RestoreReport): Seq[PreviewedStep] =
-    report.takenBack.map(t => PreviewedStep("roll back", t.instant, detail = t.operation.fold(t.action)(operation =>
+    report.takenBack.map(t =>
+      PreviewedStep("roll back", t.instant,
+        detail = t.operation.fold(t.action)(operation =>
           s"$operation: ${t.inserted} inserted, ${t.updated} updated, ${t.deleted} deleted"))) ++
       report.files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
 

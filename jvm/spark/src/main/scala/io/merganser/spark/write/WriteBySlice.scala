@@ -79,7 +79,8 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
         val head = written.head
         // Readers see a moved row once, whether or not its delete is in a log.
         val merged = MergeCounts(inserted = -work.moved, deleted = -work.moved, updated = work.moved)
-        written.updated(0, head.copy(counts = head.counts + asUpdates(work.moved),
+        written.updated(0,
+          head.copy(counts = head.counts + asUpdates(work.moved),
             preview = head.preview.map(p => p.copy(counts = p.counts + merged))))
       }
     }

@@ -30,7 +30,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
     else {
       val all = Files.walk(folder.resolve("t"))
       try all.iterator.asScala.map((f: Path) => f.toString -> (if (Files.isDirectory(f)) 0L else Files.size(f))).toList
-        .sortBy(_._1)
+          .sortBy(_._1)
       finally all.close()
     }
 
@@ -71,8 +71,8 @@ final class DryRunSuite extends TableSuite with LocalSession {
   private val ByEvent  = "event time" -> Map.empty[String, String]
 
   for (
-    (mergeOnRead, bucketed, (rule, more)) <- Seq((false, false, ByEvent), (false, true, Filling), (true, false, ByEvent),
-      (true, true, ByEvent), (true, true, ByCommit), (true, true, Filling))
+    (mergeOnRead, bucketed, (rule, more)) <- Seq((false, false, ByEvent), (false, true, Filling),
+      (true, false, ByEvent), (true, true, ByEvent), (true, true, ByCommit), (true, true, Filling))
   ) {
     val kind =
       s"${if (mergeOnRead) "merge-on-read" else "copy-on-write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, by $rule"
@@ -95,7 +95,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
   }
 
   test("a dry run of an overwrite counts the rows that it replaces, and shows them") {
-    val create = options(mergeOnRead = true, bucketed = false)
+    val create                          = options(mergeOnRead = true, bucketed = false)
     def row(key: String, value: String) = Change(key, Some(1L), Seq(Some(value), None))
     write(Seq(row("a0", "x"), row("a1", "y"), row("a2", "z")), create)
     write(Seq(row("a0", "x2")), create)

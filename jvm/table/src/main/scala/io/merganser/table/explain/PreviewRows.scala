@@ -63,10 +63,10 @@ object PreviewRows {
 
   val names: Map[Int, String] = Map(
     Outcome.Inserted -> "inserted",
-    Outcome.Updated  -> "updated",
-    Outcome.Late     -> "late",
-    Outcome.Deleted  -> "deleted",
-    Outcome.Absent   -> "absent"
+    Outcome.Updated -> "updated",
+    Outcome.Late -> "late",
+    Outcome.Deleted -> "deleted",
+    Outcome.Absent -> "absent"
   )
 
   /** A row, as a version that is stored. */

@@ -186,7 +186,7 @@ final class RuleReplay(
       else if (one == null || two == null) columns.fieldNames.toSeq
       else
         columns.indices.filter { i =>
-          val dataType = columns(i).dataType
+          val dataType               = columns(i).dataType
           def text(row: InternalRow) = shown.values(Seq(("", RowLayout.valueAt(row, i, dataType), dataType)))
           text(one) != text(two)
         }.map(columns(_).name)

@@ -116,13 +116,13 @@ private object DryRunRows {
     val merged   = Counts.fields(dry.merged).filterNot(_._1.startsWith("appended"))
     val reported = Counts.fields(result.counts).map { case (name, value) => s"commit_$name" -> value }
     (merged ++ reported ++ Seq(
-      "rowsReplaced"  -> dry.rowsReplaced,
-      "partitions"    -> dry.partitions.size.toLong,
-      "filesWritten"  -> result.filesWritten.toLong,
+      "rowsReplaced" -> dry.rowsReplaced,
+      "partitions" -> dry.partitions.size.toLong,
+      "filesWritten" -> result.filesWritten.toLong,
       "filesReplaced" -> dry.filesReplaced.toLong,
-      "rowsWritten"   -> result.rowsWritten,
-      "bytesWritten"  -> result.bytesWritten,
-      "elapsedMs"     -> result.elapsedMs
+      "rowsWritten" -> result.rowsWritten,
+      "bytesWritten" -> result.bytesWritten,
+      "elapsedMs" -> result.elapsedMs
     )).map { case (name, value) => CommitColumns.snake(name) -> value }
   }
 

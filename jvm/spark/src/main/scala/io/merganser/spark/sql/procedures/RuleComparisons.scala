@@ -34,7 +34,7 @@ object CompareRule extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val rows     = arguments.int("rows").getOrElse(20)
+    val rows = arguments.int("rows").getOrElse(20)
     if (rows < 0) throw arguments.invalid("rows", rows.toString, "0 or more")
     val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
     val rule     = arguments.options("rule")

@@ -40,7 +40,7 @@ object DryRunOfService extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val service = arguments.required("service").toLowerCase(java.util.Locale.ROOT)
-    val own     = ServicePreviews.parameters.getOrElse(service,
+    val own = ServicePreviews.parameters.getOrElse(service,
       throw arguments.invalid("service", service, names.mkString(", ")))
     val named = Seq("instant", "partition").flatMap(n => arguments.string(n).map(n -> _)) ++
       Seq("min_commits", "max_commits").flatMap(n => arguments.int(n).map(v => n -> v.toString))
@@ -58,8 +58,9 @@ object DryRunOfService extends TableProcedure {
       arguments: Arguments,
       configured: io.merganser.table.settings.WriteConfig
   ) = ClusteringArguments(configured, arguments.string("order").toSeq.flatMap(OptionKind.NameList.split),
-    arguments.string("order_strategy").map(name => LayoutStrategy.parse(name).getOrElse(
-      throw arguments.invalid("order_strategy", name, "linear, z-order or hilbert"))), None, None,
+    arguments.string("order_strategy").map(name =>
+      LayoutStrategy.parse(name).getOrElse(
+        throw arguments.invalid("order_strategy", name, "linear, z-order or hilbert"))), None, None,
     arguments.string("predicate").map(ClusteringArguments.partitions(session, table, _)))
 
   private def row(step: PreviewedStep): Row =

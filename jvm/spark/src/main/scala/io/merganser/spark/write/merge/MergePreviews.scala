@@ -163,7 +163,7 @@ private[merge] final class LogPreview(
     def end(versions: Int): Unit = {
       val (older, newer) = (rowOf(before), rowOf(trace.live))
       val outcome        = outcomeOf(older, newer)
-      val isTie = outcome == Outcome.Updated && ordering != null && ordering.compare(older, newer) == 0
+      val isTie          = outcome == Outcome.Updated && ordering != null && ordering.compare(older, newer) == 0
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),

@@ -6,8 +6,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.sketch.BloomFilter
 
 /**
- * Whether a key may be in some logs: rows of other keys are the same before and after them. Its memory is bounded: up to
- * a number of keys it is exact, and the more keys there are beyond, the more others pass.
+ * Whether a key may be in some logs: rows of other keys are the same before and after them. Its memory is bounded: up
+ * to a number of keys it is exact, and the more keys there are beyond, the more others pass.
  */
 private[change] final class LogKeys private (maxExact: Int) extends (UTF8String => Boolean) {
   private[this] val exact               = new java.util.HashSet[UTF8String]

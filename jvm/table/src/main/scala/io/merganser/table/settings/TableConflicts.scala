@@ -53,7 +53,11 @@ object TableConflicts {
       "by" -> s"table '$table' stores")
 
   /** What the table stores, if the option differs from it. */
-  private[settings] def differing(entry: OptionEntry, option: Settings.Configured, table: TableConfig): Option[String] = {
+  private[settings] def differing(
+      entry: OptionEntry,
+      option: Settings.Configured,
+      table: TableConfig
+  ): Option[String] = {
     val value                  = option.value
     def unless(stored: String) = Some(stored).filterNot(_.equalsIgnoreCase(value))
     def raw(default: Option[String]) =

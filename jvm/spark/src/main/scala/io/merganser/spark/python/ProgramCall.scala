@@ -39,16 +39,16 @@ object ProgramCall {
 
   /** The counts among the fields of an answer, and their names on the SQL tab. */
   private val Counts = Seq(
-    "inserted"       -> "rows: inserted",
-    "updated"        -> "rows: updated",
-    "unchanged"      -> "rows: unchanged",
-    "late"           -> "rows: late",
-    "deleted"        -> "rows: deleted",
-    "duplicates"     -> "rows: duplicates",
-    "appended"       -> "rows: appended",
-    "filesWritten"   -> "files written",
-    "rowsWritten"    -> "rows written",
-    "bytesWritten"   -> "bytes written"
+    "inserted" -> "rows: inserted",
+    "updated" -> "rows: updated",
+    "unchanged" -> "rows: unchanged",
+    "late" -> "rows: late",
+    "deleted" -> "rows: deleted",
+    "duplicates" -> "rows: duplicates",
+    "appended" -> "rows: appended",
+    "filesWritten" -> "files written",
+    "rowsWritten" -> "rows written",
+    "bytesWritten" -> "bytes written"
   )
 
   /** The call, which runs once; `answer` is its JSON. */

@@ -29,8 +29,8 @@ import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.Progress
 import org.apache.spark.sql.{Column, Dataset, Row, SparkSession}
-import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
+import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.collection.JavaConverters._

@@ -61,18 +61,19 @@ object EffectiveSettings {
       options: Map[String, String],
       sessionConf: Map[String, String],
       refused: Seq[EffectiveSetting]
-  ): (Settings, Seq[EffectiveSetting]) =
-    (try {
-      val settings = Settings.ofWrite(options, sessionConf)
-      WriteConfig.parse(options, sessionConf, table)
-      Right(settings)
-    } catch { case e: MerganserException => Left(e) }) match {
+  ): (Settings, Seq[EffectiveSetting]) = {
+    val parsed: Either[MerganserException, Settings] =
+      try {
+        WriteConfig.parse(options, sessionConf, table)
+        Right(Settings.ofWrite(options, sessionConf))
+      } catch { case e: MerganserException => Left(e) }
+    parsed match {
       case Right(settings) => (settings, refused)
       case Left(e) =>
-        val key              = e.parameters.getOrElse("key", "")
+        val key                = e.parameters.getOrElse("key", "")
         def isIt(name: String) = name.equalsIgnoreCase(key) || name.equalsIgnoreCase(s"spark.$key")
-        val source = if (options.keys.exists(isIt)) "option" else "session"
-        val value  = (options.filter(o => isIt(o._1)) ++ sessionConf.filter(o => isIt(o._1))).values.headOption
+        val source             = if (options.keys.exists(isIt)) "option" else "session"
+        val value = (options.filter(o => isIt(o._1)) ++ sessionConf.filter(o => isIt(o._1))).values.headOption
         // Without a name that can be left out, the table cannot be written to at all.
         if (value.isEmpty) {
           val whole = EffectiveSetting(e.condition, None, "table", OptionScope.OfTable, Some(e.getMessage), "")
@@ -85,6 +86,7 @@ object EffectiveSettings {
           accepted(table, options.filterNot(o => isIt(o._1)), sessionConf.filterNot(o => isIt(o._1)), refused :+ left)
         }
     }
+  }
 
   private def setting(entry: OptionEntry, table: TableConfig, settings: Settings): EffectiveSetting = {
     val configured = settings.configured(entry)
@@ -107,21 +109,21 @@ object EffectiveSettings {
     entry == Options.MergeModeOption && !table.properties.contains(Options.StoredMergeMode.key)
 
   private def storedValue(entry: OptionEntry, table: TableConfig): Option[String] = entry match {
-    case Options.TableName         => Some(table.name)
-    case Options.Database          => table.database
-    case Options.TableTypeOption   => Some(table.tableType.name)
-    case Options.TableVersion      => Some(table.version.toString)
-    case Options.RecordKey         => Some(table.recordKeyFields.mkString(","))
-    case Options.PartitionFields   => Some(table.partitionFields.mkString(","))
-    case Options.OrderingFields    => Some(table.orderingFields.mkString(","))
-    case Options.MergeModeOption   => Some(MergeMode.of(table).name)
-    case Options.StrategyIdOption  => table.strategyId
-    case Options.PayloadClass      => table.legacyPayloadClass.orElse(table.payloadClass)
-    case Options.RuleText          => table.rule.map(_.text)
-    case Options.KeyGeneratorType  => Some(table.keyGeneratorType)
-    case Options.KeyGeneratorClass => table.keyGeneratorClass
+    case Options.TableName                          => Some(table.name)
+    case Options.Database                           => table.database
+    case Options.TableTypeOption                    => Some(table.tableType.name)
+    case Options.TableVersion                       => Some(table.version.toString)
+    case Options.RecordKey                          => Some(table.recordKeyFields.mkString(","))
+    case Options.PartitionFields                    => Some(table.partitionFields.mkString(","))
+    case Options.OrderingFields                     => Some(table.orderingFields.mkString(","))
+    case Options.MergeModeOption                    => Some(MergeMode.of(table).name)
+    case Options.StrategyIdOption                   => table.strategyId
+    case Options.PayloadClass                       => table.legacyPayloadClass.orElse(table.payloadClass)
+    case Options.RuleText                           => table.rule.map(_.text)
+    case Options.KeyGeneratorType                   => Some(table.keyGeneratorType)
+    case Options.KeyGeneratorClass                  => table.keyGeneratorClass
     case Options.DeleteField | Options.DeleteMarker => table.mergeProperties.get(entry.key)
-    case _                         => entry.names.flatMap(table.properties.get).headOption
+    case _                                          => entry.names.flatMap(table.properties.get).headOption
   }
 
   /** Properties that the table's merge rule reads by names of its own. */

@@ -7,10 +7,10 @@ import org.scalatest.funsuite.AnyFunSuite
 class EffectiveSettingsSuite extends AnyFunSuite {
 
   private val table = TableConfig(NewTable.properties(
-      Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts"),
-      StructType.fromDDL("id INT, ts BIGINT"),
-      "trips"
-    ) + ("hoodie.combine.before.insert" -> "true"))
+    Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts"),
+    StructType.fromDDL("id INT, ts BIGINT"),
+    "trips"
+  ) + ("hoodie.combine.before.insert" -> "true"))
 
   private def settings(options: (String, String)*)(session: (String, String)*): Map[String, EffectiveSetting] =
     EffectiveSettings.of(table, options.toMap, session.toMap).map(one => one.key -> one).toMap
@@ -29,7 +29,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
   }
 
   test("settings of the table stay, and what sets others is named: ignored of a session, refused of an option") {
-    val ordering = "hoodie.table.ordering.fields"
+    val ordering  = "hoodie.table.ordering.fields"
     val ofSession = settings()(ordering -> "id")(ordering)
     assert((ofSession.value, ofSession.source) == ((Some("ts"), "table")))
     assert(ofSession.conflict.exists(_.contains("'id'")))

@@ -41,7 +41,7 @@ object CheckKeys extends TableProcedure {
     val isGlobal = IndexResolver.globalKeys(settings.index, table.config).isDefined
     val keys     = perKey(session, table).cache()
     try {
-      val isDuplicate = !col("is_null") && (if (isGlobal) col(rowCount) else col(most)) > 1
+      val isDuplicate                             = !col("is_null") && (if (isGlobal) col(rowCount) else col(most)) > 1
       def total(value: Column, condition: Column) = coalesce(sum(when(condition, value)), lit(0L))
       val sums = keys.agg(
         coalesce(sum(rowCount), lit(0L)),
@@ -59,9 +59,11 @@ object CheckKeys extends TableProcedure {
 
   /** A row for each key: as a string, whether it is null, its rows, the most in a partition, and the partitions. */
   private def perKey(session: SparkSession, table: OpenTable): DataFrame = {
-    val fields = table.config.recordKeyFields
-    val key    = concat_ws(",", fields.map(f => concat(lit(if (fields.size == 1) "" else s"$f:"),
-          coalesce(col(f).cast(StringType), lit("null")))): _*)
+    val fields                      = table.config.recordKeyFields
+    def text(field: String): Column = coalesce(col(field).cast(StringType), lit("null"))
+    val key =
+      if (fields.size == 1) text(fields.head)
+      else concat_ws(",", fields.map(field => concat(lit(s"$field:"), text(field))): _*)
     val path =
       if (table.config.storesKeys) col(MetaColumns.PartitionPath)
       else concat_ws("/", table.config.partitionFields.map(col(_).cast(StringType)): _*)

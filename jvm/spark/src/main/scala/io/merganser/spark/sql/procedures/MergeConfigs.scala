@@ -2,10 +2,9 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.options.OptionScope
+import io.merganser.table.options.{OptionScope, Options}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.settings.{EffectiveSetting, EffectiveSettings}
-import io.merganser.table.options.Options
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 

@@ -34,7 +34,8 @@ import scala.collection.JavaConverters._
  *
  * @param sizeBytes the file's size
  * @param schema    the columns to read, in any order
- * @param filters   skip row groups and pages without a matching row; rows that do not match may be returned
+ * @param filters   skip row groups and, of large ones, pages without a matching row; rows that do not match may be
+ *                  returned
  * @param start     start of the byte range; row groups are read if their midpoint is in it
  * @param length    length of the range, in bytes
  * @param known     the file's footer, if it was read before
@@ -140,10 +141,15 @@ final class BaseFileReader(
   private def splitOf(plan: ReadPlan): (FileSplit, TaskAttemptContext) = {
     val readConf = SparkParquetConf(conf)
     readConf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, plan.stored.readSchema.json)
-    predicate(plan.stored).foreach(ParquetInputFormat.setFilterPredicate(readConf, _))
+    predicate(plan.stored).foreach { filter =>
+      ParquetInputFormat.setFilterPredicate(readConf, filter)
+      if (hasSmallGroups) FiltersThatRead.foreach(readConf.setBoolean(_, false))
+    }
     val split = new FileSplit(path, start, Math.min(length, sizeBytes - start), Array.empty[String])
     (split, new TaskAttemptContextImpl(readConf, new TaskAttemptID()))
   }
+
+  private def hasSmallGroups: Boolean = footer.metadata.getBlocks.asScala.forall(_.getCompressedSize <= SmallBytes)
 
   /** The row groups of the range. */
   private def inRange(metadata: ParquetMetadata): ParquetMetadata = {
@@ -235,6 +241,13 @@ final class BaseFileReader(
 
 private object BaseFileReader {
   private val BatchRows = 4096
+
+  /** Filters that read dictionaries and indexes of pages, in calls of their own; statistics are in the footer. */
+  private val FiltersThatRead =
+    Seq(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED)
+
+  /** Row groups up to this size are read in less time than it takes to find out which pages have a match. */
+  private val SmallBytes = 1L << 20
 
   /** Reads dates as written, without rebasing to another calendar. */
   private val Corrected = "CORRECTED"

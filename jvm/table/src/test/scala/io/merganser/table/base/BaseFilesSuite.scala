@@ -201,6 +201,19 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(read("f.parquet", columns, Seq(IsNotNull("nobody"))).size == 20000)
   }
 
+  test("of large row groups only pages with a match are read, small ones are read as a whole") {
+    val keys = (0 until 50000).map(i => f"$i%06d")
+    def found(name: String, bytes: Int): Int = {
+      val random = new Random(1)
+      def text() = if (bytes == 0) null else random.alphanumeric.take(bytes).mkString
+      write(name, columns, keys.iterator.map(key => Rows.stored("001", key, "p", name)(1L, text())))
+      read(name, columns, Seq(EqualTo("_hoodie_record_key", "000100"))).size
+    }
+    assert(found("small.parquet", 0) == 50000)
+    val ofLarge = found("large.parquet", 60)
+    assert(ofLarge > 0 && ofLarge < 50000)
+  }
+
   test("the ranges of a file together give each row once") {
     val keys = (0 until 20000).map(i => f"$i%06d")
     write("f.parquet", columns, keyed(keys), BaseFileOptions(rowGroupBytes = 64 * 1024))

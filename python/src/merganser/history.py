@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -70,6 +71,8 @@ class HistoryEntry(Shown):
     """Of a completed write: whether the table can be read as of it. ``None`` if only a listing of files shows it."""
     archived: bool
     """Whether it was moved from the timeline to the history."""
+    lateness: Mapping[str, int] | None = field(default=None, metadata=wire(of=json.loads))
+    """How far behind the stored row the late-arriving versions of a write were, as in its result."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:

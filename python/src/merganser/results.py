@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
@@ -66,6 +67,12 @@ class CommitResult(Shown):
     dry_run: DryRun | None = field(default=None, metadata=wire(of=DryRun.from_wire))
     """Of a write with ``dry_run=True``, which was not committed: what it would have done to rows. The other fields are
     those that the commit would have reported; ``instant`` is empty."""
+    lateness: Mapping[str, int] | None = field(default=None, metadata=wire(of=json.loads))
+    """How far behind the stored row the late-arriving versions were: keys by ``under 1 hour``, ``under 100``, ….
+
+    Distances are those of the first ordering field. ``None`` if no version was late, and where the rule decides when
+    logs are read.
+    """
 
     def __repr__(self) -> str:
         """Show every count, and the other fields that are not empty."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +138,17 @@ def can_read(table: merganser.Table, entry: HistoryEntry) -> bool:
     except merganser.MerganserError as failed:
         return failed.condition != "AS_OF_TOO_EARLY"
     return True
+
+
+def test_how_far_late_rows_were_behind_is_in_the_result_and_in_the_history(spark: SparkSession, tmp_path: Path) -> None:
+    schema = "id int, at timestamp"
+    table = merganser.Table.create(spark, str(tmp_path / "t"), schema, record_key="id", ordering_by="at", options=QUIET)
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
+    first = table.upsert(spark.createDataFrame([(i, noon) for i in range(4)], schema))
+    behind = [timedelta(milliseconds=5), timedelta(minutes=30), timedelta(minutes=59), timedelta(days=40)]
+    second = table.upsert(spark.createDataFrame([(i, noon - late) for i, late in enumerate(behind)], schema))
+    assert (first.late, first.lateness) == (0, None)
+    assert second.lateness == {"under 1 second": 1, "under 1 hour": 2, "30 days or more": 1}
+    assert [entry.lateness for entry in table.history()] == [second.lateness, None]
+    (shown,) = spark.sql(f"CALL show_history(path => '{tmp_path / 't'}', limit => 1)").collect()
+    assert shown.lateness == '{"under 1 second":1,"under 1 hour":2,"30 days or more":1}'

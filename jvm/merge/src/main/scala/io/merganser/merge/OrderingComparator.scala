@@ -21,6 +21,9 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
     if (kind(field) != Other) null else new LazilyGeneratedOrdering(Seq(SortOrder(field.reference, Ascending)))
   }
 
+  /** The field that is compared first; null without ordering fields. */
+  val first: OrderingField = layout.ordering.headOption.orNull
+
   private[this] val onlyLong = if (kinds.length == 1 && kinds(0) == Longs) ordinals(0) else -1
 
   override def compare(a: InternalRow, b: InternalRow): Int =

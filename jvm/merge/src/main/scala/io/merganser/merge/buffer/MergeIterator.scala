@@ -22,6 +22,9 @@ abstract class MergeIterator(fold: KeyFold) {
   /** The stored row that the versions were merged with, or null. */
   final var storedRow: InternalRow = _
 
+  /** For Late: the newest of the versions that lost to the stored row. */
+  final var lost: Version = _
+
   /** The version that won; null for Unchanged and Late. */
   final var winner: Version = _
 
@@ -52,6 +55,18 @@ abstract class MergeIterator(fold: KeyFold) {
   }
 
   /**
+   * Merges the versions of a key that has no row with the delete that is stored for it.
+   *
+   * @return whether the delete stays as it is: no version has won
+   */
+  protected final def mergeDeleted(delete: Version, versions: Version): Boolean = {
+    val result = fold.onto(delete, versions)
+    set(null, result.row, result)
+    outcome = if (result.isDelete || result.isPartial) Outcome.Absent else Outcome.Inserted
+    result eq delete
+  }
+
+  /**
    * Merges the versions of a key with one stored row.
    *
    * @param base     the stored row, or null
@@ -64,6 +79,7 @@ abstract class MergeIterator(fold: KeyFold) {
       else fold.onto(stored.set(base, isDelete = false, isUnconditional = false), versions)
     if (result eq stored) {
       outcome = Outcome.Late
+      lost = versions
       set(base, base, null)
     } else {
       set(base, result.row, result)

@@ -395,6 +395,7 @@ object PythonBridge {
   private def resultOf(result: WriteResult): ObjectNode = {
     val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation.name)
     Counts.fields(result.counts).foreach { case (name, value) => node.put(name, value) }
+    node.put("lateness", Counts.latenessJson(result.counts.lateness))
     node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
     WriteNotes.lists(result.notes).foreach { case (name, values) => names(node, name, values) }

@@ -1,11 +1,15 @@
 package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.timeline.{CommitMetadata, MergeCounts}
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.table.timeline.{CommitMetadata, Lateness, MergeCounts}
+
+import scala.collection.JavaConverters._
 
 /** Counts in the form that a commit's extra metadata and Python results have. */
 object Counts {
-  private val mapper = new ObjectMapper
+  private val mapper      = new ObjectMapper
+  private val LatenessKey = "lateness"
 
   def fields(c: MergeCounts): Seq[(String, Long)] = Seq(
     "inserted" -> c.inserted,
@@ -20,7 +24,7 @@ object Counts {
   )
 
   /** The counts that a commit's extra metadata has; zeros without any. */
-  private[write] def of(metadata: CommitMetadata): MergeCounts = {
+  private[spark] def of(metadata: CommitMetadata): MergeCounts = {
     val node                = mapper.readTree(metadata.extra.getOrElse(TableWrite.CountsKey, "{}"))
     def count(name: String) = node.path(name).asLong
     MergeCounts(
@@ -32,13 +36,27 @@ object Counts {
       ties = count("ties"),
       duplicates = count("duplicates"),
       appended = count("appended"),
-      appendedDeletes = count("appendedDeletes")
+      appendedDeletes = count("appendedDeletes"),
+      lateness = Lateness(node.path(LatenessKey).fields.asScala.map(e => e.getKey -> e.getValue.asLong).toMap)
     )
+  }
+
+  /** Numbers of keys by the name of their bucket, as JSON; null where no version was late, or that is not known. */
+  def latenessJson(lateness: Lateness): String = if (lateness.isEmpty) null else latenessNode(lateness).toString
+
+  /** The same of a commit. */
+  def latenessOf(metadata: CommitMetadata): String = latenessJson(of(metadata).lateness)
+
+  private def latenessNode(lateness: Lateness): ObjectNode = {
+    val node = mapper.createObjectNode()
+    lateness.ascending.foreach { case (name, count) => node.put(name, count) }
+    node
   }
 
   def toJson(counts: MergeCounts): String = {
     val node = mapper.createObjectNode()
     fields(counts).foreach { case (name, value) => node.put(name, value) }
+    if (!counts.lateness.isEmpty) node.set[ObjectNode](LatenessKey, latenessNode(counts.lateness))
     node.toString
   }
 }

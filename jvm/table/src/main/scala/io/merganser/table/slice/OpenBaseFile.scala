@@ -6,7 +6,7 @@ import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileWriter, EventTimes}
 import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
 import io.merganser.table.log.{ChangeLogWriter, MetaRow}
-import io.merganser.table.timeline.{MergeCounts, WriteStat}
+import io.merganser.table.timeline.{Lateness, MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.unsafe.types.UTF8String
@@ -36,6 +36,7 @@ private[slice] final class OpenBaseFile(
   private[this] var check                                               = FirstCheck
   private[this] var keyWhenFull: UTF8String                             = _
   private[this] var changes: ChangeLogWriter                            = _ // null if none are written
+  private[this] var lateness: Lateness.Counter                           = _ // null until there is a late version
 
   /** @param logsChanges false in a service, which makes none */
   def open(logsChanges: Boolean): Unit = {
@@ -55,7 +56,12 @@ private[slice] final class OpenBaseFile(
     val row = merge.row
     merge.outcome match {
       case Outcome.Unchanged => unchanged += 1
-      case Outcome.Late      => late += 1
+      case Outcome.Late =>
+        late += 1
+        if (ordering != null) {
+          if (lateness == null) lateness = new Lateness.Counter(ordering.first)
+          lateness.add(merge.storedRow, merge.lost.row)
+        }
       case Outcome.Updated =>
         updated += 1
         if (ordering != null && ordering.compare(merge.storedRow, row) == 0) ties += 1
@@ -118,7 +124,8 @@ private[slice] final class OpenBaseFile(
             minEventTime = times.least,
             maxEventTime = times.greatest
           ),
-          MergeCounts(inserted, updated, unchanged, late, deleted, ties)
+          MergeCounts(inserted, updated, unchanged, late, deleted, ties,
+            lateness = if (lateness == null) Lateness.none else lateness.result)
         ))
     }
 

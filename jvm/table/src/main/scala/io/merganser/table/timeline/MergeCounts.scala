@@ -13,6 +13,7 @@ package io.merganser.table.timeline
  * @param duplicates      versions superseded by another version of the same batch
  * @param appended        versions in log files whose outcome is not known, including deletes
  * @param appendedDeletes deletes among `appended`
+ * @param lateness        how far the late-arriving versions were behind, where that is known
  */
 final case class MergeCounts(
     inserted: Long = 0,
@@ -23,11 +24,13 @@ final case class MergeCounts(
     ties: Long = 0,
     duplicates: Long = 0,
     appended: Long = 0,
-    appendedDeletes: Long = 0
+    appendedDeletes: Long = 0,
+    lateness: Lateness = Lateness.none
 ) {
   def +(o: MergeCounts): MergeCounts = MergeCounts(
     inserted + o.inserted, updated + o.updated, unchanged + o.unchanged, late + o.late,
     deleted + o.deleted, ties + o.ties, duplicates + o.duplicates,
-    appended + o.appended, appendedDeletes + o.appendedDeletes
+    appended + o.appended, appendedDeletes + o.appendedDeletes,
+    lateness + o.lateness
   )
 }

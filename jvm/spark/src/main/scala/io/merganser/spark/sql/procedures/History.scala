@@ -4,6 +4,7 @@ import java.sql.Timestamp
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.Counts
 import io.merganser.table.service.{ActionSummary, TableHistory}
 import io.merganser.table.timeline.{CommitMetadata, WriteStat}
 import org.apache.spark.sql.Row
@@ -55,7 +56,8 @@ private[spark] object History {
     "planned" -> LongType,
     "comment" -> StringType,
     "readable" -> BooleanType,
-    "archived" -> BooleanType
+    "archived" -> BooleanType,
+    "lateness" -> StringType
   )
 
   /** @see [[TableHistory.newestFirst]] */
@@ -74,7 +76,8 @@ private[spark] object History {
       s.application.orNull, s.engine.orNull)
     val what: Seq[Any] = Seq(number(files), sum(_.numWrites), sum(_.totalWriteBytes), number(s.groupsReplaced),
       number(s.filesDeleted), number(s.bytesDeleted), number(s.partitions), number(s.planned))
-    val rest: Seq[Any] = Seq(s.comment.orNull, s.isReadable.map(Boolean.box).orNull, s.isArchived)
+    val rest: Seq[Any] = Seq(s.comment.orNull, s.isReadable.map(Boolean.box).orNull, s.isArchived,
+      s.write.map(Counts.latenessOf).orNull)
     when ++ who ++ counts(s.write) ++ what ++ rest
   }
 

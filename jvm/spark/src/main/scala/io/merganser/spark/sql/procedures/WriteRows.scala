@@ -24,7 +24,7 @@ object WriteRows extends Procedure {
 
   override val result: StructType = Procedure.columns(
     Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns
-      .sums ++ CommitColumns.notes: _*)
+      .sums ++ CommitColumns.notes :+ ("lateness" -> StringType): _*)
 
   override val measures: Seq[String] = (CommitColumns.counts ++ CommitColumns.sums).map(_._1).filter(_ != "elapsed_ms")
 
@@ -38,6 +38,7 @@ object WriteRows extends Procedure {
   private def row(done: WriteResult): Row = {
     val write = Seq[Any](done.instant, done.operation.name)
     val sums  = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
-    Row.fromSeq(write ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes))
+    Row.fromSeq(write ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes) :+
+      Counts.latenessJson(done.counts.lateness))
   }
 }

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from frames import frame, load, refused, rows_of, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
-from plans import metric
+from plans import metric, scan_node
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser import Table, WriteOptions
@@ -270,6 +270,23 @@ def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: Spa
     joined = spark.sql("SELECT /*+ BROADCAST(days) */ id FROM by_day JOIN days ON by_day.ms = days.ms WHERE name = 'x'")
     assert sorted(row.id for row in joined.collect()) == [3, 11]
     assert (metric(joined, "fileGroupsRead"), metric(joined, "fileGroupsPruned")) == (1, 7)
+
+
+def test_a_scan_of_logs_counts_what_its_merge_decided(spark: SparkSession, tmp_path: Path) -> None:
+    columns = "id int, ts long, v string, _hoodie_is_deleted boolean"
+    options = {KEY: "id", ORDERING: "ts", TYPE: MOR, INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+    save(frame(spark, [(i, 5, "a", False) for i in range(1, 6)], columns), tmp_path / "t", options)
+    first = [(1, 6, "won", False), (2, 5, "tie", False), (3, 4, "late", False), (4, 6, None, True), (9, 1, "b", False)]
+    save(frame(spark, [*first, (10, 1, None, True)], columns), tmp_path / "t", options)
+    save(frame(spark, [(1, 7, "won", False)], columns), tmp_path / "t", options)
+    rows = load(spark, tmp_path / "t")
+    assert sorted(row.id for row in rows.collect()) == [1, 2, 3, 5, 9]
+    names = ("logVersions", "versionsCombined", "rowsWon", "ties", "rowsLate", "rowsDeleted", "rowsInserted")
+    assert [metric(rows, name) for name in names] == [7, 1, 2, 1, 1, 1, 1]
+    assert [metric(rows, name) for name in ("tombstonesMet", "rowsFilled", "noOps")] == [1, 0, 0]
+    plain = load(spark, tmp_path / "t", **{"hoodie.datasource.query.type": "read_optimized"})
+    assert plain.count() == 5
+    assert not scan_node(plain).metrics().contains("rowsWon")
 
 
 def test_two_equal_scans_of_one_query_share_an_exchange(spark: SparkSession, changed: Path) -> None:

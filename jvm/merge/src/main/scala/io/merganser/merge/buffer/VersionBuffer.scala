@@ -23,13 +23,17 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   private[this] var usedBytes           = 0L
   private[this] var sorted: SortedSpill = _
 
+  /** Versions that were added. */
+  var versionCount = 0L
+
   /** Number of keys buffered in memory. */
   def keyCount: Int = table.size
 
   def isEmpty: Boolean = table.size == 0 && sorted == null
 
   /** Adds a version newer than all that were added before; its row is copied if it is buffered. */
-  def add(version: Version): Unit =
+  def add(version: Version): Unit = {
+    versionCount += 1
     if (sorted != null) sorted.add(version)
     else {
       val entry = table.find(version.row, layout.keyOrdinal)
@@ -41,6 +45,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
       // Twice, since there are two copies of the versions while they are sorted.
       if (memory != null && (usedBytes > bufferBytes || !memory.holds(usedBytes * 2))) switchToSorted()
     }
+  }
 
   /** Releases the memory; call when the merge is at its end. */
   override def close(): Unit = if (memory != null) memory.release()
@@ -129,10 +134,15 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
   private[this] val matched = new Array[Long]((count + 63) / 64) // a bit for each entry
   private[this] var rest    = 0
 
+  /** Counts the keys that are merged, if it is set. */
+  final var decisions: Decisions = _
+
   protected final def mergeAt(row: InternalRow, entry: Int): Unit = {
     val again = (matched(entry >> 6) & (1L << entry)) != 0
     matched(entry >> 6) |= 1L << entry
-    merge(row, table.record(entry), again)
+    val versions = table.record(entry)
+    merge(row, versions, again)
+    if (decisions ne null) decisions.add(this, versions)
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
@@ -140,7 +150,9 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
     while (rest < count && (matched(rest >> 6) & (1L << rest)) != 0) rest += 1
     if (rest >= count) false
     else {
-      merge(null, table.record(rest), again = false)
+      val versions = table.record(rest)
+      merge(null, versions, again = false)
+      if (decisions ne null) decisions.add(this, versions)
       rest += 1
       true
     }

@@ -1,5 +1,6 @@
 package io.merganser.spark.read
 
+import io.merganser.merge.buffer.Decisions
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
@@ -98,7 +99,8 @@ final class SliceScan(
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
-    Array(new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned)
+    Array(new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned) ++
+      (if (isMerged && slices.exists(_.logs.nonEmpty)) MergeMetrics.all else Nil)
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] = if (isStream) Array.empty else reported
 
@@ -244,6 +246,7 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
     extends PartitionReader[ColumnarBatch] {
   private[this] var at                    = 0
   private[this] var current: SliceBatches = _
+  private[this] var merged                = Vector.empty[Decisions] // of the slices before
 
   override def next(): Boolean = {
     while ((current == null || !current.hasNext) && at < parts.length) {
@@ -256,13 +259,19 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
 
   override def get(): ColumnarBatch = current.next()
 
+  override def currentMetricsValues(): Array[CustomTaskMetric] = {
+    val now = if (current == null) null else current.decisions
+    if (now == null && merged.isEmpty) Array.empty else MergeMetrics.of(merged ++ Option(now))
+  }
+
   override def close(): Unit = if (current != null) {
+    if (current.decisions != null) merged :+= current.decisions
     current.close()
     current = null
   }
 }
 
-private final case class MetricValue(name: String, value: Long) extends CustomTaskMetric
+private[read] final case class MetricValue(name: String, value: Long) extends CustomTaskMetric
 
 /** Metric of a scan. */
 final class FileGroupsRead extends CustomSumMetric {

@@ -1,7 +1,7 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{KeyFold, Laws, RowLayout, Version}
-import io.merganser.merge.buffer.{MergeIterator, SortedRows, VersionBuffer}
+import io.merganser.merge.{KeyFold, Laws, OrderingComparator, RowLayout, Version}
+import io.merganser.merge.buffer.{Decisions, MergeIterator, SortedRows, VersionBuffer}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
@@ -22,8 +22,12 @@ import java.io.Closeable
 /** Rows that own open files: close them. The row object is reused: copy rows that you keep. */
 trait SliceRows extends Iterator[InternalRow] with Closeable
 
-/** Column batches that own open files: close them. A batch is valid until the next one is requested. */
-final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable])
+/**
+ * Column batches that own open files: close them. A batch is valid until the next one is requested.
+ *
+ * @param decisions of the merge, so far; null if the rows are not merged
+ */
+final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable], val decisions: Decisions)
     extends Iterator[ColumnarBatch] with Closeable {
   override def hasNext: Boolean      = batches.hasNext
   override def next(): ColumnarBatch = batches.next()
@@ -37,8 +41,11 @@ final class OpenLogMerge(val merge: MergeIterator, val layout: RowLayout, val in
 }
 
 object SliceBatches {
-  private[slice] def apply(batches: Iterator[ColumnarBatch], open: Seq[Closeable]): SliceBatches =
-    new SliceBatches(batches, open)
+  private[slice] def apply(
+      batches: Iterator[ColumnarBatch],
+      open: Seq[Closeable],
+      decisions: Decisions = null
+  ): SliceBatches = new SliceBatches(batches, open, decisions)
 
   /**
    * The rows of batches for which a predicate on one of their columns, of strings, holds.
@@ -47,7 +54,7 @@ object SliceBatches {
    * @param holds called once for each value that follows another one
    */
   def where(batches: SliceBatches, column: Int, width: Int)(holds: String => Boolean): SliceBatches =
-    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches))
+    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches), batches.decisions)
 }
 
 /** A merge over a file slice that owns open files. */
@@ -175,14 +182,20 @@ final class SliceReader(
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
-  private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = buffer.mergeBatches() match {
-    case Some(merge) =>
-      val reader  = openBase(slice, ofMerge, keyFilters)
-      val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
-      SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer)
-    case None =>
-      val open = merge(slice, buffer)
-      SliceBatches(RowsToBatches(liveRows(open), requested, SliceReader.BatchRows), Seq(open))
+  private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
+    val decisions = new Decisions(if (layout.ordering.isEmpty) null else new OrderingComparator(layout))
+    decisions.versions = buffer.versionCount
+    buffer.mergeBatches() match {
+      case Some(merge) =>
+        decisions.duplicates = buffer.versionCount - buffer.keyCount
+        merge.decisions = decisions
+        val reader  = openBase(slice, ofMerge, keyFilters)
+        val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, decisions)
+      case None =>
+        val open = merge(slice, buffer)
+        SliceBatches(RowsToBatches(liveRows(open, decisions), requested, SliceReader.BatchRows), Seq(open), decisions)
+    }
   }
 
   /**
@@ -305,7 +318,7 @@ final class SliceReader(
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq :+ buffer)
   }
 
-  private def liveRows(open: OpenMerge): SliceRows = new SliceRows {
+  private def liveRows(open: OpenMerge, decisions: Decisions = null): SliceRows = new SliceRows {
     private[this] val merge    = open.merge
     private[this] var ready    = false
     private[this] var finished = false
@@ -313,7 +326,10 @@ final class SliceReader(
     override def hasNext: Boolean = {
       while (!ready && !finished) {
         if (!merge.next()) finished = true
-        else ready = merge.isLive
+        else {
+          ready = merge.isLive
+          if (decisions ne null) decisions.add(merge, null)
+        }
       }
       ready
     }

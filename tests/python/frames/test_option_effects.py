@@ -79,6 +79,7 @@ SEEN = {
     "hoodie.payload.delete.marker": RULES + "test_a_delete_marker_is_kept_with_the_table_and_matched_exactly",
     "merganser.rule": COLUMN_RULES + "test_what_show_create_table_shows_declares_the_same_rule",
     "merganser.rule.default": COLUMN_RULES + "test_python_declares_a_rule_and_shows_it",
+    "merganser.tombstones.retained.hours": "TombstonesSuite.scala::a table that is altered retains deletes",
     "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
     "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
     "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",

@@ -37,6 +37,7 @@ public final class Options {
   public static final String TIMELINE_ZONE = "hoodie.table.timeline.timezone";
   public static final String CHANGE_DATA = "hoodie.table.cdc.enabled";
   public static final String CHANGE_LOGGING_MODE = "hoodie.table.cdc.supplemental.logging.mode";
+  public static final String TOMBSTONES_RETAINED = "merganser.tombstones.retained.hours";
   public static final String TIMESTAMP_TYPE = "hoodie.keygen.timebased.timestamp.type";
   public static final String TIMESTAMP_UNIT = "hoodie.keygen.timebased.timestamp.scalar.time.unit";
   public static final String INPUT_DATE_FORMAT = "hoodie.keygen.timebased.input.dateformat";

@@ -45,7 +45,8 @@ final class SortedMerge private (
     fold: KeyFold,
     newKeys: SortedMerge.NewKeys,
     storedKeys: SortedMerge.StoredKeys,
-    keyMemory: KeyMemory
+    keyMemory: KeyMemory,
+    deletes: StoredDeletes = null
 ) extends MergeIterator(fold) {
   import SortedMerge._
 
@@ -73,6 +74,9 @@ final class SortedMerge private (
 
   /** Versions read so far that were not the first of their key; without those emitted one by one. */
   var duplicateCount = 0L
+
+  /** Keys without a row whose stored delete won against all of their versions. */
+  var refusedCount = 0L
 
   override def next(): Boolean =
     if (singles.nonEmpty) {
@@ -115,8 +119,11 @@ final class SortedMerge private (
   private def mergeNew(): Unit = {
     val versions = group
     dropGroup()
-    if (newKeys == NewKeys.Merged) merge(null, versions, again = false)
-    else {
+    if (newKeys == NewKeys.Merged) {
+      val delete = if ((deletes eq null) || isBeside) null else deletes.find(layout.key(versions.row))
+      if (delete eq null) merge(null, versions, again = false)
+      else if (mergeDeleted(delete, versions)) refusedCount += 1
+    } else {
       singles = versions.oldestFirst
       mergeSingle()
     }
@@ -217,14 +224,19 @@ object SortedMerge {
     case object Beside extends StoredKeys
   }
 
-  /** A batch that rewrites a base file: its versions are combined, and merged with the stored rows. */
+  /**
+   * A batch that rewrites a base file: its versions are combined, and merged with the stored rows.
+   *
+   * @param deletes those of keys that have no stored row; null for none
+   */
   def rewrite(
       base: Iterator[InternalRow],
       versions: VersionCursor,
       layout: RowLayout,
       fold: KeyFold,
-      keyMemory: KeyMemory = new KeyMemory
-  ): SortedMerge = new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Merged, keyMemory)
+      keyMemory: KeyMemory = new KeyMemory,
+      deletes: StoredDeletes = null
+  ): SortedMerge = new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Merged, keyMemory, deletes)
 
   /** Like [[rewrite]], but each version of a key that is not stored is a row: the batch is not combined. */
   def rewriteUncombined(

@@ -102,5 +102,5 @@ object SourceRanges {
       stored: String => Option[String]
   ): Boolean =
     byColumn.get(MetaColumns.RecordKey).forall(_.overlaps(footer.minKey, footer.maxKey)) &&
-      ColumnStatistics.mayHold(footer, types, byColumn - MetaColumns.RecordKey, stored)
+      (footer.retainsDeletes || ColumnStatistics.mayHold(footer, types, byColumn - MetaColumns.RecordKey, stored))
 }

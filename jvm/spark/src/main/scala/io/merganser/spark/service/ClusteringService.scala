@@ -12,7 +12,7 @@ import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.options.{IndexType, LayoutStrategy, OptionKind, Options}
 import io.merganser.table.service.{ClusteringDue, ClusteringPlanner}
 import io.merganser.table.settings.{ClusteringOrder, WriteConfig}
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, SliceWritten, TableView}
+import io.merganser.table.slice._
 import io.merganser.table.timeline._
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.UnionRDD
@@ -302,13 +302,19 @@ object ClusteringService {
         val partitionOf = groups.zip(rows).flatMap { case ((g, _), r) => Seq.fill(r.getNumPartitions)(g.partitionPath) }
           .toArray
         val (requested, updates) = (instant.requested, !plan.preservesCommit)
+        // The first task of a group has the deletes that its slices retain.
+        val firstOf =
+          if (table.config.tombstoneHours.isEmpty) Map.empty[Int, Seq[FileSlice]]
+          else rows.map(_.getNumPartitions).scanLeft(0)(_ + _).zip(groups.map(_._2)).toMap
+        val moved = (number: Int) => firstOf.get(number).fold(Tombstones.none)(reader.retainedDeletes)
         // In the order of the groups, with all their partitions.
         Partitions.collect[InternalRow, SliceWritten](new UnionRDD(session.sparkContext, rows)) { it =>
           val context       = TaskContext.get()
           val number        = context.partitionId()
           val partitionPath = partitionOf(number)
           writer.rewrite(partitionPath, FileNames.fileIdOf(requested, partitionPath, number), it, updates,
-            WriteToken(number, run, context.taskAttemptId())).iterator
+            WriteToken(number, run, context.taskAttemptId()),
+            moved(number)).iterator
         }
       } finally sorted.close()
     val metadata = CommitMetadata(

@@ -32,6 +32,9 @@ final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) 
 
   def maxKey: Option[String] = keyValues.get(BaseFileFooter.MaxKey)
 
+  /** Whether the file may retain deletes of keys that have no row in it. */
+  def retainsDeletes: Boolean = keyValues.contains(BaseFileFooter.Tombstones)
+
   /** The Bloom filter of the record keys, as stored. */
   def bloomFilter: Option[String] = keyValues.get(BaseFileFooter.BloomFilterText)
 
@@ -46,6 +49,7 @@ object BaseFileFooter {
   val MinKey          = "hoodie_min_record_key"
   val MaxKey          = "hoodie_max_record_key"
   val SortedByKey     = "merganser.sorted.by.key"
+  val Tombstones      = "merganser.tombstones"
   val BloomFilterText = "org.apache.hudi.bloomfilter"
 
   /**
@@ -56,10 +60,11 @@ object BaseFileFooter {
   def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
 
   /** The same, without a storage call for the file's size. */
-  def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter = {
-    val status = new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
-    read(conf, HadoopInputFile.fromStatus(status, conf), path)
-  }
+  def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter =
+    read(conf, HadoopInputFile.fromStatus(status(path, sizeBytes), conf), path)
+
+  private[base] def status(path: Path, sizeBytes: Long): FileStatus =
+    new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
 
   private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
     val options = HadoopReadOptions.builder(conf, path).build()
@@ -94,7 +99,7 @@ object BaseFileFooter {
    *
    * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE
    */
-  private[base] def named[T](path: Path, sizeBytes: Long)(read: => T): T =
+  private[table] def named[T](path: Path, sizeBytes: Long)(read: => T): T =
     try read
     catch {
       case e @ (_: MerganserException | _: InterruptedException)                                 => throw e

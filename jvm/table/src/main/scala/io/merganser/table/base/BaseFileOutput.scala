@@ -11,9 +11,21 @@ import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 private[base] final class BaseFileOutput(file: OutputFile) extends OutputFile {
   private[this] var size                          = 0L
   private[this] var footer: ByteArrayOutputStream = _
+  private[this] var stream: PositionOutputStream  = _
 
   /** Bytes of the closed file. */
   def sizeBytes: Long = size
+
+  /**
+   * Appends bytes that are no part of Parquet's data, after the last row group and before the footer.
+   *
+   * @return where they begin
+   */
+  def append(bytes: Array[Byte]): Long = {
+    val start = stream.getPos
+    stream.write(bytes, 0, bytes.length)
+    start
+  }
 
   /** What follows is the end of the file, which is buffered until the file is closed. */
   def beginFooter(): Unit = footer = new ByteArrayOutputStream
@@ -25,7 +37,12 @@ private[base] final class BaseFileOutput(file: OutputFile) extends OutputFile {
   override def defaultBlockSize: Long     = file.defaultBlockSize
   override def getPath: String            = file.getPath
 
-  private def measured(out: PositionOutputStream): PositionOutputStream = new PositionOutputStream {
+  private def measured(out: PositionOutputStream): PositionOutputStream = {
+    stream = new Measured(out)
+    stream
+  }
+
+  private final class Measured(out: PositionOutputStream) extends PositionOutputStream {
     override def getPos: Long = if (footer == null) out.getPos else out.getPos + footer.size
 
     override def write(b: Int): Unit = if (footer == null) out.write(b) else footer.write(b)

@@ -1,5 +1,6 @@
 package io.merganser.table.base
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.index.BloomFilter
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.StoredOutput
@@ -70,7 +71,9 @@ final class BaseFileWriter(
   private[this] val writer =
     new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
       () => beginFooter())
-  private[this] var rows = 0L
+  private[this] var rows                   = 0L
+  private[this] var appended: Array[Byte]  = _
+  private[this] var appendedEntry          = ""
 
   /** @param row not retained, so it may be reused */
   def write(row: InternalRow): Unit = {
@@ -81,16 +84,36 @@ final class BaseFileWriter(
   /** Records the key of the last row. @param key not retained */
   def track(key: UTF8String): Unit = writer.keys.add(key.getBytes)
 
+  /**
+   * Puts bytes of ours between the last row group and the footer, where no reader of Parquet looks; see
+   * [[BaseFileSection]]. To be called after the last row.
+   *
+   * @param entry name of the footer's entry that locates them
+   * @param keys  record keys in them, which the footer's key range and Bloom filter then cover
+   */
+  def append(entry: String, bytes: Array[Byte], keys: Iterator[UTF8String]): Unit = {
+    if (isEncrypted)
+      throw MerganserException("TOMBSTONES_NOT_ENCRYPTED", "file" -> path)
+    keys.foreach(key => writer.keys.cover(key.getBytes))
+    appended = bytes
+    appendedEntry = entry
+  }
+
   /** Bytes so far: written ones, and buffered ones before compression. */
   def estimatedBytes: Long = writer.estimatedBytes
 
   /** A signed footer must not be changed, so that files that are encrypted have no checksum of ours. */
   private def beginFooter(): Map[String, String] =
-    if (conf.get(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME) != null) Map.empty
+    if (isEncrypted) Map.empty
     else {
+      val section =
+        if (appended == null) Map.empty[String, String]
+        else Map(appendedEntry -> BaseFileSection(path.getName, file.append(appended), appended).toString)
       file.beginFooter()
-      Map(FooterChecksum.Entry -> FooterChecksum.Unset)
+      section + (FooterChecksum.Entry -> FooterChecksum.Unset)
     }
+
+  private def isEncrypted: Boolean = conf.get(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME) != null
 
   /** Closes the file. */
   def close(): BaseFileWritten = {

@@ -43,6 +43,14 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     if (filter != null) filter.add(key)
   }
 
+  /** Includes a key that has no row in the range and the bloom filter. To be called after the keys of all rows. */
+  def cover(key: Array[Byte]): Unit = {
+    if (max == null || ByteArray.compareBinary(key, max) > 0) max = key
+    if (min == null || ByteArray.compareBinary(key, min) < 0) min = key
+    count += 1
+    if (filter != null) filter.add(key)
+  }
+
   /** Footer entries for the keys so far. */
   def footer: java.util.Map[String, String] = {
     val entries = new java.util.HashMap[String, String]()

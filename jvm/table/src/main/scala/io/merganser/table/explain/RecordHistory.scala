@@ -72,10 +72,10 @@ final class RecordHistory(
         found.foreach { case (base, rows) => add(slice, base, rows) }
         val stored = state
         val first  = steps.length
-        if (slice.logs.nonEmpty && (slices(i)._2 || found.exists(_._2.nonEmpty))) addLogs(slice)
+        if (slice.logs.nonEmpty && (slices(i)._2 || state != null)) addLogs(slice)
         if (i == slices.length - 1) compaction = sentences.nextCompaction(config.isMergeOnRead,
           slice.logs.nonEmpty, live(stored), live(state), steps.length - first,
-          if (current < 0) "" else steps(current).commit)
+          if (current < 0) "" else steps(current).commit, config.tombstoneHours.isDefined)
       }
       if (steps.nonEmpty) end()
       GroupHistory(group.partitionPath, group.fileId, group.replacedBy, steps.toList, compaction, opened)
@@ -146,7 +146,7 @@ final class RecordHistory(
               RecordDecision.Duplicate, sentences.duplicate(rows.size), version, version)
           }
         case _ =>
-          state = null
+          state = reader.tombstones(slice).versions(layout, slice.partitionPath).find(wantedKey)
           current = -1
           if (before != null) steps += RecordStep(slice.baseInstant, base.instant, base.name, isInLog = false,
             VersionKind.Delete, RecordDecision.Deleted, sentences.gone(base.instant), None,

@@ -95,23 +95,28 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
   def replaced(instant: String): String =
     s"commit $instant replaced the file group; its files are kept until they are cleaned"
 
-  /** @param versions in the logs of the newest slice */
+  /**
+   * @param versions in the logs of the newest slice
+   * @param retains  whether base files retain deletes
+   */
   def nextCompaction(
       isMergeOnRead: Boolean,
       hasLogs: Boolean,
       stored: Version,
       live: Version,
       versions: Int,
-      commit: String
+      commit: String,
+      retains: Boolean
   ): String = {
     val dropped =
       if (versions == 1) "the version in the logs is dropped" else s"the $versions versions in the logs are dropped"
     if (!isMergeOnRead) "nothing: a copy-on-write table is merged when it is written"
     else if (!hasLogs) "nothing: the file slice has no logs"
     else if (versions == 0) "nothing: the logs have no version of the key"
-    else if (live == null && stored == null) s"no row results; $dropped, deletes too"
+    else if (live == null && stored == null) s"no row results; $dropped, ${if (retains) "a delete is retained for a time" else "deletes too"}"
     else if (live == null)
-      s"the row is removed and $dropped, the delete too: a late-arriving version would be a row again"
+      s"the row is removed and $dropped, the delete too: a late-arriving version would be a row again" +
+        (if (retains) " once the delete is not retained any more" else "")
     else if (stored == null) s"the row of commit $commit is written into a base file; $dropped"
     else if (live.row eq stored.row) s"the row stays as it is; $dropped"
     else s"the row of commit $commit replaces the one in the base file; $dropped"

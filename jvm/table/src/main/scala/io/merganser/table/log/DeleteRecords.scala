@@ -19,7 +19,7 @@ final case class LogDelete(key: UTF8String, partitionPath: UTF8String, ordering:
  * The Avro records of a delete block: key, partition path and ordering value, each a union with null first. An ordering
  * value is stored in one of twelve wrapper records, one per branch of its union.
  */
-private[log] object DeleteRecords {
+private[table] object DeleteRecords {
   private val Null            = 0
   private val Bool            = 1
   private val Integer         = 2

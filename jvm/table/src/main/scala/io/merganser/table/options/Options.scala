@@ -76,6 +76,10 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val RuleText: OptionEntry = table("merganser.rule", AnyString, None,
     "The functions of all columns as JSON, as tables store them: `{\"version\":1,\"default\":\"last\"," +
       "\"columns\":{\"qty\":\"sum\"}}`.")
+  val TombstonesRetained: OptionEntry = table("merganser.tombstones.retained.hours", Integer(0), Some("0"),
+    "Hours for which a delete with an ordering value is retained once its row is removed from a base file, by a " +
+      "write or by a compaction, so that a row that comes later with a smaller ordering value stays deleted. `0`: not at " +
+      "all. docs/tombstones.md has what it costs. `ALTER TABLE ... SET TBLPROPERTIES` changes it.")
   val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
     Some("lowest"),
     "`lowest`: a null ordering value is lower than any other. `reject`: a row with one is rejected before anything " +
@@ -482,7 +486,7 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     DropPartitionColumns,
     SlashedDates, StoredKeys, LogicalTimestamp,
     ComplexKeyWithoutName,
-    TimelineZone, ChangeData, ChangeLoggingMode
+    TimelineZone, ChangeData, ChangeLoggingMode, TombstonesRetained
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, BucketEngine, BucketExpressions, SimpleMovesPartition,
     BloomMovesPartition,

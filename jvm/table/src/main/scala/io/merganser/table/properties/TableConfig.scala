@@ -133,6 +133,10 @@ final case class TableConfig(properties: Map[String, String]) {
   /** False: the meta columns of keys and paths are null in all rows. */
   def storesKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
 
+  /** Hours for which base files retain deletes; None if they retain none. */
+  def tombstoneHours: Option[Long] =
+    known(Options.TombstonesRetained.key, v => scala.util.Try(v.toLong).toOption.filter(_ >= 0)).filter(_ > 0)
+
   /** What change files have, if the table's writes leave some; all images by default. */
   def changeLogging: Option[ChangeLogging] =
     if (!flag(Options.ChangeData.key)) None

@@ -29,6 +29,11 @@ object AlteredSettings {
       Options.byName.get(key.toLowerCase(java.util.Locale.ROOT)) match {
         case Some(entry) if entry.scope == OptionScope.OfWrite =>
           Some(now => (now -- entry.names) ++ settings.explicit(entry).map(entry.key -> _))
+        case Some(Options.TombstonesRetained) =>
+          val hours = settings.explicit(Options.TombstonesRetained).filter(_ => value.isDefined)
+          RetainedDeletes.require(config.copy(properties = config.properties - Options.TombstonesRetained.key ++
+            hours.map(Options.TombstonesRetained.key -> _)))
+          Some(now => now - Options.TombstonesRetained.key ++ hours.map(Options.TombstonesRetained.key -> _))
         case Some(entry) if entry.scope == OptionScope.OfTable =>
           val stored = entry.names.flatMap(config.properties.get).find(_.nonEmpty)
           if (value.isEmpty || !stored.exists(s => settings.explicit(entry).exists(_.equalsIgnoreCase(s))))

@@ -64,6 +64,7 @@ object NewTable {
       (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, option) => entry.key -> option.value }
        else Nil)
     TableConflicts.requireStored(settings, derived, name)
+    RetainedDeletes.require(TableConfig(derived))
     derived
   }
 
@@ -174,7 +175,8 @@ object NewTable {
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
        else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
-      explicitSettings(settings, Options.NullOrderingOption)
+      explicitSettings(settings, Options.NullOrderingOption) ++
+      explicitSettings(settings, Options.TombstonesRetained).filterNot(_._2 == "0")
   }
 
   private def changeData(settings: Settings): Map[String, String] =

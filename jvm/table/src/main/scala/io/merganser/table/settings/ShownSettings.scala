@@ -55,7 +55,7 @@ object ShownSettings {
       differing(config, Options.DropPartitionColumns) ++ differing(config, Options.StoredKeys) ++
       differing(config, Options.LogicalTimestamp) ++ differing(config, Options.TimelineZone) ++
       differing(config, Options.ChangeData) ++ differing(config, Options.ChangeLoggingMode) ++
-      differing(config, Options.NullOrderingOption) ++
+      differing(config, Options.NullOrderingOption) ++ differing(config, Options.TombstonesRetained) ++
       (if (config.version < 9) differing(config, Options.ComplexKeyWithoutName) else Nil)
   }
 

@@ -87,6 +87,7 @@ object TableConflicts {
       case Options.SlashedDates                                 => unless(table.hasSlashedDates.toString)
       case Options.TimelineZone                                 => raw(Some("LOCAL"))
       case Options.ChangeData                                   => raw(entry.default)
+      case Options.TombstonesRetained                           => raw(entry.default)
       case Options.ChangeLoggingMode => if (table.changeLogging.isEmpty) None else raw(entry.default)
       case Options.IndexTypeOption   => index(value, table)
       // Other writers do not store them: there the table's metadata decides.

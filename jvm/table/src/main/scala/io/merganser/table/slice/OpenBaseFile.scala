@@ -11,13 +11,20 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A base file that is being written, with counts of the outcomes of the merge. */
+/**
+ * A base file that is being written, with counts of the outcomes of the merge.
+ *
+ * @param moved       deletes to retain that are in no file before this one
+ * @param isRewritten whether rows are put without a merge
+ */
 private[slice] final class OpenBaseFile(
     slices: SliceWriter,
     partitionPath: String,
     fileId: String,
     previous: Option[FileSlice],
-    token: WriteToken
+    token: WriteToken,
+    moved: => Tombstones = Tombstones.none,
+    isRewritten: Boolean = false
 ) {
   import slices.{baseOptions, baseSchema, eventTime, instant, markers, storage}
   import OpenBaseFile._
@@ -37,6 +44,7 @@ private[slice] final class OpenBaseFile(
   private[this] var keyWhenFull: UTF8String                             = _
   private[this] var changes: ChangeLogWriter                            = _ // null if none are written
   private[this] var lateness: Lateness.Counter                           = _ // null until there is a late version
+  private[this] val tombstones = slices.tombstones.map(_.collector(previous.flatMap(_.base), moved)).orNull
 
   /** @param logsChanges false in a service, which makes none */
   def open(logsChanges: Boolean): Unit = {
@@ -74,6 +82,8 @@ private[slice] final class OpenBaseFile(
       case Outcome.Deleted => changes.put(merge.storedRow.getUTF8String(width), merge.storedRow, null)
       case _               =>
     }
+    if (tombstones ne null)
+      if (!merge.isLive) tombstones.gone(merge.winner) else if (merge.outcome == Outcome.Inserted) tombstones.live(row)
     if (merge.isLive) {
       if (merge.outcome >= Outcome.Updated) times.add(row, null)
       put(row, updatesCommitMetadata && merge.outcome >= Outcome.Updated)
@@ -83,6 +93,7 @@ private[slice] final class OpenBaseFile(
   /** @param isNew whether the row gets the commit metadata columns of this instant */
   def put(row: InternalRow, isNew: Boolean): Unit = {
     if (writer == null) open()
+    if ((tombstones ne null) && isRewritten) tombstones.live(row)
     writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
     if (!storesKeys) writer.track(row.getUTF8String(width))
     rows += 1
@@ -102,10 +113,13 @@ private[slice] final class OpenBaseFile(
   /** Whether the file is full and the row has another key than the last one. */
   def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
 
-  /** None if no row was written and no file was required. */
-  def close(): Option[SliceWritten] =
+  /** None if no row was written, no delete is retained and no file was required. */
+  def close(): Option[SliceWritten] = {
+    val retained = if (tombstones eq null) Tombstones.none else slices.tombstones.get.retained(tombstones)
+    if (writer == null && !retained.isEmpty) open()
     if (writer == null) None
     else {
+      slices.tombstones.filterNot(_ => retained.isEmpty).foreach(_.write(retained, writer))
       val written = writer.close()
       Some(SliceWritten(
           WriteStat(
@@ -128,6 +142,7 @@ private[slice] final class OpenBaseFile(
             lateness = if (lateness == null) Lateness.none else lateness.result)
         ))
     }
+  }
 
   def abort(): Unit = {
     if (writer != null) writer.abort()

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{KeyFold, Laws, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Decisions, MergeIterator, SortedRows, VersionBuffer}
+import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
@@ -207,6 +208,7 @@ final class SliceReader(
   def loggedBatches(slice: FileSlice): SliceBatches = {
     var isWhole = rule.isDecidedByOrdering
     val buffer  = newBuffer(slice)
+    retain(slice, buffer)
     scan(slice, version => { isWhole &= !version.isPartial; buffer.add(version) })
     (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
       val reader  = openBase(slice, ofDecision, keyFilters)
@@ -269,6 +271,7 @@ final class SliceReader(
    */
   def mergedRows(slice: FileSlice, stored: Iterator[InternalRow], keys: UTF8String => Boolean): SliceRows = {
     val buffer = newBuffer(slice)
+    retain(slice, buffer, keys)
     scan(slice, version => if (keys(compiled.layout.key(version.row))) buffer.add(version))
     liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, Seq(buffer)))
   }
@@ -297,8 +300,40 @@ final class SliceReader(
 
   private def versions(slice: FileSlice): VersionBuffer = {
     val buffer = newBuffer(slice)
+    retain(slice, buffer)
     scan(slice, buffer.add)
     buffer
+  }
+
+  /** Adds the deletes that the base file retains, which are older than what the logs have. */
+  private def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
+    val retained = tombstones(slice)
+    val deletes  = retained.versions(compiled.layout, slice.partitionPath)
+    retained.keys.filter(keys).foreach(key => buffer.add(deletes.find(key)))
+  }
+
+  /** The deletes of slices that are about to be merged into base files: retained ones, and those in their logs. */
+  def retainedDeletes(slices: Seq[FileSlice]): Tombstones = {
+    val layout = compiled.layout
+    slices.foldLeft(Tombstones.none) { (all, slice) =>
+      val own =
+        new TombstoneCollector(tombstones(slice), layout.ordering, layout.keyOrdinal, visibility.maxInstant)
+      if (slice.logs.nonEmpty) {
+        val open = merge(slice)
+        try while (open.merge.next()) if (!open.merge.isLive) own.gone(open.merge.winner)
+        finally open.close()
+      }
+      all.newest(own.result, layout, fold(slice.group))
+    }
+  }
+
+  /** The deletes that the slice's base file retains. */
+  def tombstones(slice: FileSlice): Tombstones = slice.base match {
+    case Some(base) if config.tombstoneHours.isDefined && compiled.layout.ordering.nonEmpty =>
+      val footer = SliceReader.missingNamed(config, base.path)(
+        BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes))
+      Tombstones.of(storage, base, footer, compiled.layout.ordering)
+    case _ => Tombstones.none
   }
 
   private def newBuffer(slice: FileSlice): VersionBuffer =

@@ -50,6 +50,10 @@ final case class SliceWriter(
     changes: Option[ChangeLogging] = None
 ) {
   private[slice] val width = schema.length
+
+  /** How base files retain deletes; None if they do not. */
+  private[slice] val tombstones: Option[TombstoneFiles] =
+    config.tombstoneHours.map(new TombstoneFiles(storage, config, SliceWriter.rowSchema(schema), instant, _))
   private val fileSchema   = StructType(MetaColumns.schema ++ schema)
 
   /** The columns of base files. */
@@ -156,6 +160,7 @@ final case class SliceWriter(
    * @param fileId        id of the first group
    * @param rows          of [[SliceWriter.rowSchema]]; may be reused objects
    * @param updatesCommitMetadata true if the rows get the commit metadata columns of this instant
+   * @param moved         deletes of the files that are replaced, which the first file retains; read if any are retained
    * @return empty if there is no row
    */
   def rewrite(
@@ -163,11 +168,12 @@ final case class SliceWriter(
       fileId: String,
       rows: Iterator[InternalRow],
       updatesCommitMetadata: Boolean,
-      token: WriteToken
+      token: WriteToken,
+      moved: => Tombstones = Tombstones.none
   ): Seq[SliceWritten] = {
     val written = Seq.newBuilder[SliceWritten]
     var count   = 0
-    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token)
+    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, moved, isRewritten = true)
     try {
       rows.foreach { row =>
         if (file.isFull) {
@@ -204,6 +210,7 @@ final case class SliceWriter(
    * @param writesDeletedRows true if the rule uses columns of a delete other than its ordering value
    * @param compacted        for a log compaction, the instants whose blocks these replace: rows are those of the
    *                         slice's logs and keep their commit metadata columns
+   * @param inserted         keys among them that the base file does not have; read after all were appended
    * @return empty if there is nothing to append
    */
   def appendLog(
@@ -212,7 +219,8 @@ final case class SliceWriter(
       layout: RowLayout,
       token: WriteToken,
       writesDeletedRows: Boolean = false,
-      compacted: Seq[String] = Nil
+      compacted: Seq[String] = Nil,
+      inserted: => Long = 0L
   ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
     val isOfLogs               = compacted.nonEmpty
@@ -234,6 +242,7 @@ final case class SliceWriter(
         blocks.write(writer)
         val last = writer.close()
         val all  = writer.earlier :+ last
+        val inserts = inserted
         // Hudi's readers of changes find here what the log is to be compared with.
         val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)
         all.indices.map { i =>
@@ -245,7 +254,8 @@ final case class SliceWriter(
               partitionPath = slice.partitionPath,
               prevCommit = nameInstant,
               numWrites = written.records + written.deletes,
-              numUpdateWrites = written.records,
+              numInserts = if (i == 0) inserts else 0L,
+              numUpdateWrites = written.records - (if (i == 0) math.min(inserts, written.records) else 0L),
               numDeletes = written.deletes,
               fileSizeInBytes = written.sizeBytes,
               totalWriteBytes = written.sizeBytes,

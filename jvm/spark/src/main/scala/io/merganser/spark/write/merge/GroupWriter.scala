@@ -1,9 +1,10 @@
 package io.merganser.spark.write.merge
 
 import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{MergeIterator, SortedMerge, SortedRows, VersionCursor}
+import io.merganser.merge.buffer.{MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
@@ -31,15 +32,16 @@ final case class BatchMerge(combinesNew: Boolean, mergesStored: Boolean) {
    */
   def combines(group: FileGroupTarget): Boolean = combinesNew || (mergesStored && group.slice.isDefined)
 
-  /** The merge of a batch that is written into a base file. */
+  /** The merge of a batch that is written into a base file. @param deletes that it retains; null for none */
   def merge(
       group: FileGroupTarget,
       stored: Iterator[InternalRow],
       versions: VersionCursor,
       layout: RowLayout,
-      fold: KeyFold
+      fold: KeyFold,
+      deletes: StoredDeletes
   ): SortedMerge = (mergesStored, combines(group)) match {
-    case (true, true)   => SortedMerge.rewrite(stored, versions, layout, fold)
+    case (true, true)   => SortedMerge.rewrite(stored, versions, layout, fold, deletes = deletes)
     case (true, false)  => SortedMerge.rewriteUncombined(stored, versions, layout, fold)
     case (false, true)  => SortedMerge.insertBeside(stored, versions, layout, fold)
     case (false, false) => SortedMerge.insertUncombined(stored, versions, layout, fold)
@@ -121,14 +123,14 @@ final class GroupWriter(
     val preview  = previewing.map(new GroupPreview(_, group, cursor, fold))
     val versions = preview.fold(cursor)(_.seen)
     if (group.isLog) {
-      val (written, merge) = appendLog(group.slice.get, versions, fold, token, preview)
+      val (written, merge) = appendLog(group.slice.get, versions, fold, token, preview, deletesOf(group, None))
       previewed(counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines),
         preview)
     } else {
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
         val rows   = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = batchMerge.merge(group, rows, versions, layout, fold)
+        val merge  = batchMerge.merge(group, rows, versions, layout, fold, deletesOf(group, base).orNull)
         val result = preview.fold[MergeIterator](merge)(_.of(merge))
         val written =
           if (group.slice.isEmpty && !group.isBucket)
@@ -147,7 +149,8 @@ final class GroupWriter(
       cursor: VersionCursor,
       fold: KeyFold,
       token: WriteToken,
-      preview: Option[GroupPreview]
+      preview: Option[GroupPreview],
+      deletes: Option[StoredDeletes]
   ): (Seq[SliceWritten], SortedMerge) = {
     val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
@@ -162,7 +165,11 @@ final class GroupWriter(
             SortedMerge.forLog(completed, layout, fold)
           }
       }
-      def append(result: MergeIterator) = writer.appendLog(slice, result, layout, token, logs.writesDeletedRows)
+      def append(result: MergeIterator) = {
+        val after = deletes.map(new AfterDeletes(result, _, layout, fold))
+        writer.appendLog(slice, after.getOrElse(result), layout, token, logs.writesDeletedRows,
+          inserted = after.fold(0L)(_.insertedCount))
+      }
       (preview.fold(append(merge))(_.appending(slice, merge)(append)), merge)
     } finally open.foreach(_._1.close())
   }
@@ -197,7 +204,16 @@ final class GroupWriter(
       written.headOption.fold(written)(_.copy(preview = Some(p.result(written))) +: written.tail))
 
   private def counted(written: Seq[SliceWritten], merge: SortedMerge, combines: Boolean): Seq[SliceWritten] =
-    first(written)(_.copy(duplicates = if (combines) merge.duplicateCount else 0L))
+    first(written)(counts =>
+      counts.copy(duplicates = if (combines) merge.duplicateCount else 0L, late = counts.late + merge.refusedCount))
+
+  /** The deletes that the base file of the group retains; None if it retains none. */
+  private def deletesOf(group: FileGroupTarget, open: Option[BaseRows]): Option[StoredDeletes] =
+    group.slice.flatMap(_.base).filter(_ => writer.config.tombstoneHours.isDefined).flatMap { base =>
+      val footer   = open.fold(BaseFileFooter.read(stored.conf, stored.path(base.path), base.sizeBytes))(_.footer)
+      val retained = Tombstones.of(stored, base, footer, layout.ordering)
+      if (retained.isEmpty) None else Some(retained.versions(layout, group.partitionPath))
+    }
 
   /** Sets a group's counts in the first of its files, so that they are counted once. */
   private def first(written: Seq[SliceWritten])(counts: MergeCounts => MergeCounts): Seq[SliceWritten] =
@@ -207,6 +223,8 @@ final class GroupWriter(
   private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
     private[this] val reader = new TableFileReader(stored, partitionPath, base, columns,
       versions = writer.history.map(_.columns(base.instant)))
+
+    def footer: BaseFileFooter = reader.footer
 
     val sorted: Iterator[InternalRow] =
       if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)

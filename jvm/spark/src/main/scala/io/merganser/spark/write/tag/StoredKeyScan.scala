@@ -28,8 +28,8 @@ sealed trait StoredKeys extends Serializable
 object StoredKeys {
 
   /**
-   * Keys of base files, and of logs that may insert keys, even if a log deletes them: later versions must come after
-   * the delete.
+   * Keys of base files, and of logs that may insert keys, even if a log deletes them or the base file retains their
+   * delete: later versions must come after the delete.
    *
    * @param reader reads the requested columns
    */
@@ -193,8 +193,8 @@ private final class StoredKeyReader(
 
   private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean =
     batch.ranges.overlaps(footer.minKey, footer.maxKey) &&
-      integerKey.forall(key =>
-        batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
+      (footer.retainsDeletes || integerKey.forall(key =>
+        batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n)))))
 
   private def ofBase(
       slice: FileSlice,
@@ -207,8 +207,18 @@ private final class StoredKeyReader(
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
       known = Some(footer), versions = history.map(_.columns(base.instant)))
     val key = schema.fieldNames.indexOf(keyColumn.name)
-    closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
+    val rows = reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key)))
+    closing(reader)(rows ++ retained(slice, footer, out))
   }
+
+  /** The keys of the deletes that the base file retains: later versions must come after them. */
+  private def retained(slice: FileSlice, footer: BaseFileFooter, out: StoredRow): Iterator[InternalRow] =
+    counting match {
+      case _ if !footer.retainsDeletes  => Iterator.empty
+      case StoredKeys.OfFiles(reader)   => reader.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.AndLive(reader)   => reader.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.Live(_)           => Iterator.empty
+    }
 
   private def merged(
       slice: FileSlice,

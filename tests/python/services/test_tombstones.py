@@ -1,0 +1,24 @@
+"""docs/tombstones.md runs, and what it says is what happens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+PAGE = (ROOT / "docs" / "tombstones.md").read_text()
+
+
+@pytest.mark.e2e
+def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    (python,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(python, "tombstones.md", "exec"), names)
+    *_, third, count = capsys.readouterr().out.splitlines()
+    assert "late=1" in third
+    assert count == "0"
+    why = names["table"].explain_record("a")
+    assert not why.rows

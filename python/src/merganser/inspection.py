@@ -63,8 +63,10 @@ class TableInspection:
         named = ", ".join(f"{name} => :{name}" for name in arguments)
         return self._spark.sql(f"CALL explain_record({named})", arguments)
 
-    def verify(self, sample: int | None = None, *, options: Options | None = None) -> VerifyResult:
-        """Look for what is wrong with the table; nothing is changed.
+    def verify(
+        self, sample: int | None = None, *, repair: bool = False, options: Options | None = None
+    ) -> VerifyResult:
+        """Look for what is wrong with the table; nothing is changed, unless ``repair`` is true.
 
         Files are compared with commits in the whole table. The rows of file groups are compared with their files,
         their folders, their buckets and the timeline; keys that are stored twice are searched among them; and their
@@ -73,12 +75,16 @@ class TableInspection:
 
         Args:
             sample: Most file groups whose rows are read; ``None`` is 1,000. The result has those that were.
+            repair: Repair what needs no choice, partition metadata, keys in several places and uncommitted files, and
+                return what is wrong then. ``detail`` of the result names what was repaired.
             options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
 
         Raises:
             MerganserError: ``CALL_ARGUMENT_INVALID``: ``sample`` is below 1.
         """
         arguments: dict[str, Any] = {"path": self.path}
+        if repair:
+            arguments["repair"] = True
         if sample is not None:
             arguments["sample"] = sample
         return VerifyResult.from_wire(self._transport.rows("verify_table", merged_options({}, options), **arguments))

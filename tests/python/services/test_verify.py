@@ -185,3 +185,39 @@ def test_the_page_runs_and_the_command_exits_with_1_where_something_is_wrong(
         "duplicate_key",
         "1",
     )
+
+
+def test_older_slices_are_merged_again_and_compared_with_what_a_compaction_made_of_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    table = write(spark, path, [(1, "a", 1, "p"), (2, "a", 1, "p")], **{TYPE: MOR})
+    table = write(spark, path, [(1, "b", 2, "p"), (2, "late", 0, "p")])
+    table.compact()
+    result = table.verify()
+    assert result.ok
+    assert "the logs of 1 older file slices were merged again" in result.detail
+    compacted = base_files(path, "p")[-1]
+    other = f.when(f.col("id") == 1, "lost").otherwise(f.col("name"))
+    rewrite(spark, compacted, tmp_path / "made", lambda rows: rows.withColumn("name", other))
+    (problem,) = (problem for problem in table.verify().problems if problem.check == "replay")
+    assert problem.key == "1"
+    assert "the compaction 2" in problem.detail
+
+
+def test_what_needs_no_choice_is_repaired_and_the_result_is_what_is_left(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t"
+    write(spark, path, [(1, "a", 1, "p")], **AGAIN)
+    table = write(spark, path, [(1, "b", 2, "p")], **AGAIN)
+    (base,) = base_files(path, "p")[:1]
+    replace(path / "p" / base.name.replace(base.name[:4], "ffff", 1), base.read_bytes())
+    assert set(kinds(table.verify())) == {"duplicate_key", "uncommitted_file"}
+    result = table.verify(repair=True)
+    assert result.ok
+    assert "repaired: uncommitted_file, duplicate_key" in result.detail
+    assert table.df().select("id", "name").collect() == [(1, "b")]
+    write(spark, path, [(1, "c", 3, "p")], **AGAIN)
+    capsys.readouterr()
+    assert main(["verify", str(path), "--repair"]) == 0

@@ -178,13 +178,17 @@ def explain(spark: SparkSession, given: Given, key: str, partition: str | None) 
 @click.command()
 @on_table
 @click.option("--sample", type=POSITIVE, metavar="N", help="Most file groups whose rows are read; default: 1000.")
-def verify(spark: SparkSession, given: Given, sample: int | None) -> Rows | Result:
+@click.option(
+    "--repair", is_flag=True, help="First repair partition metadata, keys in several places and uncommitted files."
+)
+def verify(spark: SparkSession, given: Given, sample: int | None, repair: bool) -> Rows | Result:
     """Look for what is wrong with a table; exit code 1 if there is anything.
 
     Compares a table's files with its commits, the rows of its file groups with their files, and the paths on which
-    logs are merged with each other. Nothing is changed; each problem has its remedy.
+    logs are merged with each other. Each problem has its remedy; only --repair changes anything.
     """
-    rows = call(spark, "verify_table", {"table": given.table, "sample": sample}, given.options)
+    named = {"table": given.table, "sample": sample, "repair": repair or None}
+    rows = call(spark, "verify_table", named, given.options)
     found = [row for row in rows if row["problems"] or row["check"] == "file_groups"]
     return Result(found, failed=any(row["problems"] for row in found))
 

@@ -58,6 +58,9 @@ final class Version {
     this
   }
 
+  /** Becomes another version, with its row. */
+  private[merganser] def become(other: Version): Version = become(other, other.row)
+
   /** Copies another version, except for its row. */
   private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
     set(copiedRow, other.isDelete, other.isUnconditional)

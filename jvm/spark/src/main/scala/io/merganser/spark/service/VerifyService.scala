@@ -8,6 +8,7 @@ import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.{FileSlice, LogVisibility}
+import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -40,6 +41,9 @@ object VerifyService {
 
   private val Examples = 20
 
+  /** @param compacted the next slice, if a compaction of ours made its base file of this one */
+  private final case class Replayed(slice: FileSlice, compacted: Option[FileSlice])
+
   /**
    * @param sample number of file groups to examine; of more, those whose ids have the smallest hashes
    * @throws MerganserException SLICE_FILE_MISSING if cleans removed files during two attempts
@@ -55,21 +59,79 @@ object VerifyService {
     if (now.timeline.instants == table.timeline.instants) first.get else examine(session, now, settings, most)
   }
 
+  /**
+   * Repairs what services repair without a choice: partition metadata, keys in several places, uncommitted files; then
+   * examines the table again.
+   *
+   * @param plain settings as those of the services that repair
+   */
+  def repair(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      plain: WriteConfig,
+      sample: Option[Int]
+  ): VerifyReport = {
+    val found = verify(session, table, settings, sample)
+    val kinds = found.findings.map(_.kind).toSet
+    if (kinds(FindingKind.PartitionMetadata)) RepairService.partitions(table, plain).add(dryRun = false)
+    if (kinds(FindingKind.UncommittedFile))
+      RepairService.removeOrphans(table.refreshed(), plain, Some(System.currentTimeMillis()), backup = None)
+    if (kinds(FindingKind.DuplicateKey) || kinds(FindingKind.OtherBucket))
+      DuplicateRepair.run(session, table.refreshed(), plain, partition = None)
+    val repaired = FindingKind.all.filter(kind => kinds(kind) && Repaired(kind))
+    if (repaired.isEmpty) found
+    else {
+      val after = verify(session, table.refreshed(), settings, sample)
+      after.copy(notes = after.notes :+ s"repaired: ${repaired.map(_.name).mkString(", ")}")
+    }
+  }
+
+  private val Repaired: Set[FindingKind] = Set(FindingKind.PartitionMetadata, FindingKind.UncommittedFile,
+    FindingKind.DuplicateKey, FindingKind.OtherBucket)
+
   private def examine(session: SparkSession, table: OpenTable, settings: WriteConfig, most: Int): VerifyReport = {
     val (slices, missing) = slicesOf(table)
     val chosen            = sampled(slices, most)
     val checks            = new SliceChecks(session, table, settings)
-    val checked           = checks.of(chosen)
+    val older             = olderOf(table, chosen)
+    val checked           = checks.of(chosen) ++ checks.replayed(older)
     val unreadable        = checked.filter(isOfReading).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
     val readable          = chosen.filterNot(s => unreadable(s.group))
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
       duplicates(session, table, settings, readable)
-    val large = chosen.count(isLarge)
-    val notes = (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
+    val large = chosen.count(isLarge) + older.count(o => isLarge(o.slice))
+    val notes = (if (older.isEmpty) Nil else Seq(s"the logs of ${older.size} older file slices were merged again")) ++
+      (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
       (if (checks.knowsPaths) Nil
        else Seq("rows were not compared with partitions, as the table does not store how their paths are made"))
     VerifyReport(slices.size, chosen.map(_.group), notes, sorted(findings))
   }
+
+  /** Slices with logs that others of their file groups have replaced, as far as they are retained. */
+  private def olderOf(table: OpenTable, chosen: Seq[FileSlice]): Seq[Replayed] =
+    if (!table.config.isMergeOnRead) Nil
+    else {
+      val groups = chosen.map(_.group).toSet
+      val pairs = table.view.allSlices(chosen.map(_.partitionPath).distinct).filter(s => groups(s.group))
+        .groupBy(_.group).values.flatMap(slices => slices.zip(slices.drop(1))).filter(_._1.logs.nonEmpty).toSeq
+      val compactions = ourCompactions(table, pairs.flatMap(_._2.base).map(_.instant).toSet)
+      pairs.map { case (slice, next) =>
+        Replayed(slice, Some(next).filter(n => slice.base.isDefined && n.base.exists(b => compactions(b.instant))))
+      }.sortBy(r => (r.slice.partitionPath, r.slice.fileId, r.slice.baseInstant))
+    }
+
+  /** None while a clean is under way, which may have removed some of the files of a slice. */
+  private def ourCompactions(table: OpenTable, instants: Set[String]): Set[String] =
+    if (instants.isEmpty || table.timeline.instants.exists(i => i.action == Action.Clean && !i.isCompleted)) Set.empty
+    else {
+      val commits = table.timeline.completed.filter(i => instants(i.requested))
+      table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).collect {
+        case (instant, metadata)
+            if metadata.operationType == OperationType.Compact && metadata.extra.contains(CommitMetadata.WriterKey) =>
+          instant.requested
+      }.toSet
+    }
 
   private def isLarge(slice: FileSlice): Boolean = slice.logs.map(_.sizeBytes).sum > MostLogBytes
 
@@ -153,6 +215,17 @@ object VerifyService {
         }
       }
 
+    def replayed(slices: Seq[Replayed]): Seq[Finding] =
+      if (slices.isEmpty) Nil
+      else {
+        val replay = new SliceReplay(table.storage, config, settings.rule, table.schema, LogVisibility(table.timeline),
+          table.rowKey, place = None)
+        ServiceStep(session, table, "verify older file slices") {
+          val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
+          Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.older(_, replay)))
+        }
+      }
+
     /** Rows of base files by the commits on the timeline. */
     private def written(slices: Seq[FileSlice]): Map[String, Long] = {
       val files    = slices.flatMap(_.base).map(_.path).toSet
@@ -187,6 +260,9 @@ object VerifyService {
     def run(slice: FileSlice, bases: BaseFileCheck, replay: SliceReplay): Seq[Finding] =
       readable(slice)(slice.base.toSeq.flatMap(bases.of(slice, _))) ++
         (if (slice.logs.isEmpty || isLarge(slice)) Nil else readable(slice)(replay.of(slice)))
+
+    def older(replayed: Replayed, replay: SliceReplay): Seq[Finding] =
+      if (isLarge(replayed.slice)) Nil else readable(replayed.slice)(replay.of(replayed.slice, replayed.compacted))
 
     private def readable(slice: FileSlice)(check: => Seq[Finding]): Seq[Finding] =
       try check

@@ -1,13 +1,13 @@
 package io.merganser.table.verify
 
 import io.merganser.merge.Version
-import io.merganser.merge.buffer.KeyTrace
+import io.merganser.merge.buffer.{KeyTrace, SortedMerge, StoredDeletes, VersionCursor}
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.file.LogFile
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, VersionReceiver}
+import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows, VersionReceiver}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
@@ -19,8 +19,8 @@ import scala.collection.mutable
 
 /**
  * Merges the versions in a slice's logs on each path and compares the rows: as a snapshot read does, by column batches;
- * as a compaction does, row by row; one version after the other; and, where the rule's laws allow it, in reverse order.
- * In a task, whose memory has the versions of the slice.
+ * as a compaction does, row by row; as copy-on-writes of the logs' blocks do; one version after the other; and, where
+ * the rule's laws allow it, in reverse order. In a task, whose memory has the versions of the slice.
  *
  * @param columns the table's data columns
  * @param place   of keys in a table of buckets
@@ -37,10 +37,13 @@ final class SliceReplay(
   private val reader = new SliceReader(storage, config, rule, columns,
     StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)), visibility, rowKey = rowKey)
 
-  /** @throws io.merganser.merge.MerganserException what reading a slice throws */
-  def of(slice: FileSlice): Seq[Finding] = new Replay(slice).result
+  /**
+   * @param compacted the slice that a compaction made of this one, whose base file has to have its rows
+   * @throws io.merganser.merge.MerganserException what reading a slice throws
+   */
+  def of(slice: FileSlice, compacted: Option[FileSlice] = None): Seq[Finding] = new Replay(slice, compacted).result
 
-  private final class Replay(slice: FileSlice) {
+  private final class Replay(slice: FileSlice, compacted: Option[FileSlice]) {
     private[this] val layout = reader.layout
     private[this] val fold   = reader.fold(slice.group)
     private[this] val found  = new FindingCounts(slice.partitionPath, slice.fileId, "")
@@ -60,7 +63,14 @@ final class SliceReplay(
       }.toMap
       compare("a snapshot read", snapshot, expected, others, several)
       compare("a compaction", compaction, expected, others, several)
+      compacted.foreach { next =>
+        compare(s"the compaction ${next.baseInstant}", of(reader.storedRows(next)), expected, others, several)
+      }
       versions.foreach { case (key, some) =>
+        if (!several(key)) {
+          val rewritten = image(copiedOnWrite(stored.get(key), some, blocks(key)))
+          if (rewritten != expected(key)) differs("copy-on-writes", key, rewritten, expected(key))
+        }
         if (!several(key) && mayReverse(stored.get(key), some)) {
           val reversed = image(traced(stored.get(key), some.reverse))
           if (reversed != expected(key)) differs("the versions in reverse order", key, reversed, expected(key))
@@ -69,17 +79,25 @@ final class SliceReplay(
       found.result
     }
 
+    /** Position of the block that each version of a key is in. */
+    private[this] val blocks = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Int]]
+
     private def versionsByKey: mutable.HashMap[UTF8String, mutable.ArrayBuffer[Version]] = {
       val versions = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Version]]
       reader.eachVersion(slice)(new VersionReceiver {
         private[this] var file = ""
+        private[this] var at   = 0
 
-        override def block(log: LogFile, instant: String): Unit = file = log.path
+        override def block(log: LogFile, instant: String): Unit = {
+          file = log.path
+          at += 1
+        }
 
         override def add(version: Version): Unit = {
           val own = version.copy()
           val key = layout.key(own.row)
           versions.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += own
+          blocks.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += at
           if (place.exists(!_.admits(slice.partitionPath, slice.fileId, key)))
             found.add(FindingKind.OtherBucket, s"keys in $file that belong into another bucket", Some(key.toString))
         }
@@ -106,6 +124,10 @@ final class SliceReplay(
           }
         }
       finally rows.close()
+      val deletes = reader.tombstones(slice).versions(layout, slice.partitionPath)
+      keys.foreach { key =>
+        if (!stored.contains(key)) Option(deletes.find(key)).foreach(stored.put(key, _))
+      }
       others
     }
 
@@ -114,6 +136,39 @@ final class SliceReplay(
       versions.foreach(version => trace.add(version.copy()))
       trace.live
     }
+
+    /** The row after a copy-on-write of each block's versions; deletes are retained between them. */
+    private def copiedOnWrite(
+        stored: Option[Version],
+        versions: collection.Seq[Version],
+        blocks: collection.Seq[Int]
+    ): Version = {
+      var row     = stored.filterNot(_.isDelete).map(_.row).orNull
+      var deleted = stored.filter(_.isDelete).orNull
+      versions.indices.groupBy(blocks).toSeq.sortBy(_._1).foreach { case (_, batch) =>
+        val left = batch.iterator.map(versions)
+        val cursor = new VersionCursor {
+          override val record: Version = new Version
+          override def next(): Boolean = left.hasNext && { record.become(left.next().copy()); true }
+        }
+        val delete                 = deleted
+        val deletes: StoredDeletes = new StoredDeletes { override def find(key: UTF8String): Version = delete }
+        val merge = SortedMerge.rewrite(Option(row).iterator, cursor, layout, fold, deletes = deletes)
+        if (merge.next())
+          if (merge.isLive) {
+            row = merge.row.copy()
+            deleted = null
+          } else {
+            row = null
+            if (merge.winner.isDelete) deleted = merge.winner.copy()
+          }
+      }
+      if (row == null) null else new Version().set(row, isDelete = false, isUnconditional = false)
+    }
+
+    private def of(rows: SliceRows)(use: InternalRow => Unit): Unit =
+      try rows.foreach(use)
+      finally rows.close()
 
     /** Null if there is no row. */
     private def image(version: Version): UnsafeRow = if (version == null) null else project(version.row).copy()

@@ -18,7 +18,10 @@ object VerifyTable extends TableProcedure {
       default = Some(VerifyService.DefaultGroups.toString)),
     Parameter.path,
     Parameter.filter,
-    Parameter.options
+    Parameter.options,
+    Parameter("repair", BooleanType,
+      "true: partition metadata, keys in several places and uncommitted files are repaired first",
+      default = Some("false"))
   )
 
   override val result: StructType = Procedure.columns(
@@ -39,7 +42,10 @@ object VerifyTable extends TableProcedure {
     val sample = arguments.int("sample")
     sample.filter(_ < 1).foreach(n => throw arguments.invalid("sample", n.toString, "1 or more"))
     val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
-    val report   = VerifyService.verify(session, table, settings, sample)
+    val report =
+      if (arguments.boolean("repair").contains(true))
+        VerifyService.repair(session, table, settings, arguments.settings(session, table), sample)
+      else VerifyService.verify(session, table, settings, sample)
     groups(report) +: FindingKind.all.flatMap { kind =>
       val found = report.findings.filter(_.kind == kind)
       if (found.isEmpty) Seq(Row(kind.name, 0L, null, null, null, null, null, null, null, null, null))

@@ -101,4 +101,20 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     assert(listed("region = 'r3'") == Set("", "r3") ++ (0 to 9).map(c => s"r3/c$c"))
     assert(listed("region = 'r3' AND city >= 'c8'") == Set("", "r3", "r3/c8", "r3/c9"))
   }
+
+  test("of a thousand file slices an explanation opens the footers of those that can hold the key, and no other file") {
+    val (path, _) = large("t", even(100, 10), 100)
+    def explained(key: String, more: String = "") =
+      counted(callMs)(spark.sql(s"CALL explain_record(path => '$path', key => '$key'$more)").collect())
+    def opened(calls: Counted[_]) = calls.calls.filter(c => c.kind == "open" && c.path.endsWith(".parquet")).map(_.path)
+    val nowhere = explained("zz")
+    show("a key that no range of a footer has", nowhere)
+    assert(nowhere.result.isEmpty)
+    assert(opened(nowhere).size == 1000 && opened(nowhere).distinct.size == 1000)
+    val there = explained("k3", ", partition => 'p0007'")
+    show("a key of a partition", there)
+    assert(there.result.length >= 10)
+    assert(opened(there).distinct.size == 10 && opened(there).forall(_.startsWith("p0007/")))
+    assert(folders(there).distinct == Seq("p0007"))
+  }
 }

@@ -107,7 +107,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     def explained(key: String, more: String = "") =
       counted(callMs)(spark.sql(s"CALL explain_record(path => '$path', key => '$key'$more)").collect())
     def opened(calls: Counted[_]) = calls.calls.filter(c => c.kind == "open" && c.path.endsWith(".parquet")).map(_.path)
-    val nowhere = explained("zz")
+    val nowhere                   = explained("zz")
     show("a key that no range of a footer has", nowhere)
     assert(nowhere.result.isEmpty)
     assert(opened(nowhere).size == 1000 && opened(nowhere).distinct.size == 1000)

@@ -136,7 +136,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
 
   test("a table whose rule compares no ordering values is refused") {
     val e = intercept[MerganserException](upsert(storage, Seq(row("k0", 1)),
-      retaining(mergeOnRead = true, bucketed = false) - "hoodie.table.ordering.fields"))
+        retaining(mergeOnRead = true, bucketed = false) - "hoodie.table.ordering.fields"))
     assert(e.condition == "TOMBSTONES_NEED_ORDERING")
   }
 
@@ -152,7 +152,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     upsert(storage, Seq(row("k0", 3)), options)
     assert(rows(storage).map(_.take(2)) == Seq("k2", "k4"))
     assert(spark.read.format("merganser").option("hoodie.datasource.query.type", "read_optimized").load(
-        storage.toString)
+      storage.toString)
       .count() == 2)
   }
 }

@@ -71,9 +71,9 @@ final class BaseFileWriter(
   private[this] val writer =
     new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
       () => beginFooter())
-  private[this] var rows                   = 0L
-  private[this] var appended: Array[Byte]  = _
-  private[this] var appendedEntry          = ""
+  private[this] var rows                  = 0L
+  private[this] var appended: Array[Byte] = _
+  private[this] var appendedEntry         = ""
 
   /** @param row not retained, so it may be reused */
   def write(row: InternalRow): Unit = {

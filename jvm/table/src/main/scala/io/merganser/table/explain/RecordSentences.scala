@@ -113,7 +113,8 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     if (!isMergeOnRead) "nothing: a copy-on-write table is merged when it is written"
     else if (!hasLogs) "nothing: the file slice has no logs"
     else if (versions == 0) "nothing: the logs have no version of the key"
-    else if (live == null && stored == null) s"no row results; $dropped, ${if (retains) "a delete is retained for a time" else "deletes too"}"
+    else if (live == null && stored == null)
+      s"no row results; $dropped, ${if (retains) "a delete is retained for a time" else "deletes too"}"
     else if (live == null)
       s"the row is removed and $dropped, the delete too: a late-arriving version would be a row again" +
         (if (retains) " once the delete is not retained any more" else "")

@@ -32,7 +32,7 @@ object AlteredSettings {
         case Some(Options.TombstonesRetained) =>
           val hours = settings.explicit(Options.TombstonesRetained).filter(_ => value.isDefined)
           RetainedDeletes.require(config.copy(properties = config.properties - Options.TombstonesRetained.key ++
-            hours.map(Options.TombstonesRetained.key -> _)))
+              hours.map(Options.TombstonesRetained.key -> _)))
           Some(now => now - Options.TombstonesRetained.key ++ hours.map(Options.TombstonesRetained.key -> _))
         case Some(entry) if entry.scope == OptionScope.OfTable =>
           val stored = entry.names.flatMap(config.properties.get).find(_.nonEmpty)

@@ -43,7 +43,7 @@ private[slice] final class OpenBaseFile(
   private[this] var check                                               = FirstCheck
   private[this] var keyWhenFull: UTF8String                             = _
   private[this] var changes: ChangeLogWriter                            = _ // null if none are written
-  private[this] var lateness: Lateness.Counter                           = _ // null until there is a late version
+  private[this] var lateness: Lateness.Counter                          = _ // null until there is a late version
   private[this] val tombstones = slices.tombstones.map(_.collector(previous.flatMap(_.base), moved)).orNull
 
   /** @param logsChanges false in a service, which makes none */

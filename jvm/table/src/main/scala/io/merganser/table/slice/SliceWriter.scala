@@ -54,7 +54,7 @@ final case class SliceWriter(
   /** How base files retain deletes; None if they do not. */
   private[slice] val tombstones: Option[TombstoneFiles] =
     config.tombstoneHours.map(new TombstoneFiles(storage, config, SliceWriter.rowSchema(schema), instant, _))
-  private val fileSchema   = StructType(MetaColumns.schema ++ schema)
+  private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
   /** The columns of base files. */
   private[slice] val baseSchema = DroppedColumns.removed(config, fileSchema)
@@ -240,8 +240,8 @@ final case class SliceWriter(
         fileSchema, logOptions, announce, compacted)
       try {
         blocks.write(writer)
-        val last = writer.close()
-        val all  = writer.earlier :+ last
+        val last    = writer.close()
+        val all     = writer.earlier :+ last
         val inserts = inserted
         // Hudi's readers of changes find here what the log is to be compared with.
         val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)

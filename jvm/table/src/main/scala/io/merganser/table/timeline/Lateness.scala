@@ -17,7 +17,7 @@ final case class Lateness(counts: Map[String, Long]) {
     if (isEmpty) o
     else if (o.isEmpty) this
     else Lateness((counts.keySet ++ o.counts.keySet).map(k =>
-      k -> (counts.getOrElse(k, 0L) + o.counts.getOrElse(k, 0L))).toMap)
+        k -> (counts.getOrElse(k, 0L) + o.counts.getOrElse(k, 0L))).toMap)
 
   /** The buckets in ascending order of their distances. */
   def ascending: Seq[(String, Long)] = counts.toSeq.sortBy { case (name, _) => Lateness.rank(name) -> name }

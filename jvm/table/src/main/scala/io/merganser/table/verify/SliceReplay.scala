@@ -153,7 +153,7 @@ final class SliceReplay(
         }
         val delete                 = deleted
         val deletes: StoredDeletes = new StoredDeletes { override def find(key: UTF8String): Version = delete }
-        val merge = SortedMerge.rewrite(Option(row).iterator, cursor, layout, fold, deletes = deletes)
+        val merge                  = SortedMerge.rewrite(Option(row).iterator, cursor, layout, fold, deletes = deletes)
         if (merge.next())
           if (merge.isLive) {
             row = merge.row.copy()

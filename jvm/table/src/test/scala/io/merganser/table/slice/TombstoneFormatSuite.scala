@@ -41,7 +41,7 @@ final class TombstoneFormatSuite extends AnyFunSuite with TempFolder {
     )
     for ((dataType, value) <- values) {
       val one = Tombstones(Map(key("a") -> Tombstone(Array(value), "20260101000000000"),
-        key("b") -> Tombstone(Array(value), "20260102000000000")))
+          key("b") -> Tombstone(Array(value), "20260102000000000")))
       assert(shown(Tombstones.decode(one.encode(Array(dataType)), Array(dataType))) == shown(one), dataType.toString)
     }
     val several = Tombstones(Map(key("a") -> Tombstone(Array(1L, null), "1")))

@@ -36,7 +36,7 @@ final class LatenessSuite extends AnyFunSuite {
 
   test("buckets are added, and listed by their distances") {
     val sum = Lateness(Map("under 1 hour" -> 2L, "no distance" -> 1L)) + Lateness(Map("under 1 second" -> 1L,
-      "under 1 hour" -> 1L))
+        "under 1 hour" -> 1L))
     assert(sum.ascending == Seq("under 1 second" -> 1L, "under 1 hour" -> 3L, "no distance" -> 1L))
   }
 }

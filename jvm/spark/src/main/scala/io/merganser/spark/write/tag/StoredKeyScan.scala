@@ -206,7 +206,7 @@ private final class StoredKeyReader(
     val base   = slice.base.get
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
       known = Some(footer), versions = history.map(_.columns(base.instant)))
-    val key = schema.fieldNames.indexOf(keyColumn.name)
+    val key  = schema.fieldNames.indexOf(keyColumn.name)
     val rows = reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key)))
     closing(reader)(rows ++ retained(slice, footer, out))
   }
@@ -214,10 +214,10 @@ private final class StoredKeyReader(
   /** The keys of the deletes that the base file retains: later versions must come after them. */
   private def retained(slice: FileSlice, footer: BaseFileFooter, out: StoredRow): Iterator[InternalRow] =
     counting match {
-      case _ if !footer.retainsDeletes  => Iterator.empty
-      case StoredKeys.OfFiles(reader)   => reader.tombstones(slice).keys.flatMap(out.deleted(_))
-      case StoredKeys.AndLive(reader)   => reader.tombstones(slice).keys.flatMap(out.deleted(_))
-      case StoredKeys.Live(_)           => Iterator.empty
+      case _ if !footer.retainsDeletes => Iterator.empty
+      case StoredKeys.OfFiles(reader)  => reader.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.AndLive(reader)  => reader.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.Live(_)          => Iterator.empty
     }
 
   private def merged(

@@ -23,13 +23,18 @@ private[write] final class AfterDeletes(
   /** Keys of which a version won against the delete so far. */
   var insertedCount = 0L
 
+  /** Deletes that were put before the versions of their keys. */
+  var deleteCount = 0L
+
   override def next(): Boolean = {
     val found = isWaiting || versions.next()
     if (found) {
       val delete = if (isWaiting) null else deleteBefore()
       isWaiting = delete != null
-      if (delete != null) emit(delete)
-      else {
+      if (delete != null) {
+        deleteCount += 1
+        emit(delete)
+      } else {
         outcome = versions.outcome
         row = versions.row
         storedRow = versions.storedRow

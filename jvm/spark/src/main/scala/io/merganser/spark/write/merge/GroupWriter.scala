@@ -166,9 +166,12 @@ final class GroupWriter(
           }
       }
       def append(result: MergeIterator) = {
-        val after = deletes.map(new AfterDeletes(result, _, layout, fold))
-        writer.appendLog(slice, after.getOrElse(result), layout, token, logs.writesDeletedRows,
+        val after   = deletes.map(new AfterDeletes(result, _, layout, fold))
+        val written = writer.appendLog(slice, after.getOrElse(result), layout, token, logs.writesDeletedRows,
           inserted = after.fold(0L)(_.insertedCount))
+        // The write counts its own versions.
+        val again = after.fold(0L)(_.deleteCount)
+        first(written)(c => c.copy(appended = c.appended - again, appendedDeletes = c.appendedDeletes - again))
       }
       (preview.fold(append(merge))(_.appending(slice, merge)(append)), merge)
     } finally open.foreach(_._1.close())

@@ -1,6 +1,5 @@
 package io.merganser.spark.service
 
-import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.explain.RecordSentences
 import io.merganser.table.options.Options
@@ -58,7 +57,7 @@ object RuleComparison {
       most: Int
   ): ComparisonReport = {
     val own     = table.config
-    val conf    = FrameWrite.sessionConf(session)
+    val conf    = session.conf.getAll
     val ordered = Options.OrderingFields.names.exists(options.contains) || own.orderingFields.isEmpty
     val named = Map(Options.RecordKey.key -> own.recordKeyFields.mkString(",")) ++
       (if (ordered) Map.empty else Map(Options.OrderingFields.key -> own.orderingFields.mkString(","))) ++ options

@@ -17,6 +17,7 @@ final class ByHand {
   private static final int COMMIT_TIME = 0;
   private static final int EVENT_TIME_2 = 2;
   private static final int PARTIAL = 3;
+  private static final int SUM_MAX = 4;
 
   private final int rule;
   private final boolean isSorted;
@@ -24,7 +25,7 @@ final class ByHand {
   private final Rows versions;
 
   ByHand(String rule, String merge, Rows stored, Rows versions) {
-    this.rule = List.of("commit-time", "event-time-1", "event-time-2", "partial-update").indexOf(rule);
+    this.rule = List.of("commit-time", "event-time-1", "event-time-2", "partial-update", "sum-max").indexOf(rule);
     this.isSorted = merge.equals("sorted");
     this.stored = stored;
     this.versions = versions;
@@ -105,6 +106,7 @@ final class ByHand {
 
   /** The value of versions from j to end, merged with a stored row. */
   private long onto(int i, int j, int end) {
+    if (rule == SUM_MAX) return sumAndMax(i, j, end);
     if (end - j > 1) {
       if (rule == PARTIAL && !isSorted) return fold(stored, i, false, j, end);
       j = winner(j, end);
@@ -116,6 +118,7 @@ final class ByHand {
 
   /** The value of versions from j to end where nothing is stored. */
   private long alone(int j, int end) {
+    if (rule == SUM_MAX) return sumAndMax(-1, j, end);
     if (end - j > 1) {
       if (rule == PARTIAL && !isSorted) return fold(versions, j, versions.deletes[j], j + 1, end);
       j = winner(j, end);
@@ -144,8 +147,34 @@ final class ByHand {
     return isDeleted ? 0 : amount + balance;
   }
 
+  /**
+   * The sum of amounts and the largest balance of a stored row, or none where i is negative, and of versions from j to
+   * end. A delete that is not older removes the row, and what follows it is a new one.
+   */
+  private long sumAndMax(int i, int j, int end) {
+    boolean exists = i >= 0;
+    long time = exists ? stored.times[i] : 0;
+    long amount = exists ? stored.amounts[i] : 0;
+    long balance = exists ? stored.balances[i] : 0;
+    for (; j < end; j++) {
+      long own = versions.times[j];
+      if (versions.deletes[j]) exists = exists && own < time;
+      else if (!exists) {
+        exists = true;
+        time = own;
+        amount = versions.amounts[j];
+        balance = versions.balances[j];
+      } else {
+        time = Math.max(time, own);
+        amount += versions.amounts[j];
+        balance = Math.max(balance, versions.balances[j]);
+      }
+    }
+    return exists ? amount + balance : 0;
+  }
+
   private boolean wins(Rows older, int i, int j) {
-    if (rule == COMMIT_TIME) return true;
+    if (rule == COMMIT_TIME || rule == SUM_MAX) return true;
     long time = versions.times[j];
     if (rule != EVENT_TIME_2 || time != older.times[i]) return time >= older.times[i];
     Rows.Texts a = versions.positions;

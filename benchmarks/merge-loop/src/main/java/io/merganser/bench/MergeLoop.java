@@ -17,7 +17,7 @@ public class MergeLoop {
   @State(Scope.Benchmark)
   public static class Input {
 
-    /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial-update}. */
+    /** {@code commit-time}, {@code event-time-1}, {@code event-time-2}, {@code partial-update} or {@code sum-max}. */
     @Param({"event-time-1"})
     public String rule;
 

@@ -8,7 +8,8 @@ import java.util.SplittableRandom;
  * Rows in primitive arrays, in ascending order of their key's unsigned bytes; those of one key oldest first.
  *
  * <p>A row is a key, two ordering values (milliseconds, and a string of 16 bytes, a position in a log), an amount, a
- * balance and a note. Amounts and balances are random 64-bit numbers, so that equal sums mean equal rows.
+ * balance and a note. Amounts and balances are random numbers of 56 bits, so that equal sums mean equal rows, and that
+ * those of a few versions can be added.
  */
 final class Rows {
 
@@ -90,8 +91,8 @@ final class Rows {
     keys.set(count, key);
     times[count] = time;
     positions.set(count, hex(position, 16));
-    amounts[count] = random.nextLong();
-    balances[count] = arePartial ? 0 : random.nextLong();
+    amounts[count] = random.nextLong() >> 8;
+    balances[count] = arePartial ? 0 : random.nextLong() >> 8;
     notes.set(count, "left at the door, ring twice " + hex(random.nextLong(), 12));
     deletes[count] = isDelete;
     count++;

@@ -3,6 +3,7 @@ package io.merganser.bench
 import io.merganser.bench.EngineRows.{Amount, Balance, Position, Schema, Time}
 import io.merganser.merge.{EventTimeRule, FillMissingRule, KeyFold, MissingValues, PartialRule, RowLayout, Version}
 import io.merganser.merge.buffer.{BatchMerge, MergeIterator, SortedMerge, VersionBuffer}
+import io.merganser.merge.columns.{ColumnFunction, ColumnRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnarBatchRow}
@@ -23,14 +24,19 @@ import java.util.SplittableRandom
  */
 private[bench] final class Case(rule: String, merge: String, stored: Rows, versions: Rows) {
   private[this] val ordering = rule match {
-    case "commit-time"                     => Nil
-    case "event-time-1" | "partial-update" => Seq(Schema(Time).name)
-    case "event-time-2"                    => Seq(Schema(Time).name, Schema(Position).name)
+    case "commit-time"                                 => Nil
+    case "event-time-1" | "partial-update" | "sum-max" => Seq(Schema(Time).name)
+    case "event-time-2"                                => Seq(Schema(Time).name, Schema(Position).name)
   }
   private[this] val layout = RowLayout(Schema, Schema.head.name, ordering, Nil)
-  private[this] val fold = new KeyFold(
-    if (rule == "partial-update") new PartialRule(FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil), layout)
-    else new PartialRule(EventTimeRule(layout), layout))
+  private[this] val fold = new KeyFold(rule match {
+    case "partial-update" =>
+      new PartialRule(FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil), layout)
+    case "sum-max" =>
+      val functions = Map(Schema(Amount).name -> ColumnFunction.Sum, Schema(Balance).name -> ColumnFunction.Max)
+      new ColumnRule(layout, functions.getOrElse(_, ColumnFunction.Last), Nil, Nil)
+    case _ => new PartialRule(EventTimeRule(layout), layout)
+  })
 
   private[this] val batches = EngineRows.batches(stored)
   private[this] val sorted  = merge == "sorted"

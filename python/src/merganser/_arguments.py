@@ -149,22 +149,6 @@ def is_name(text: str) -> bool:
     return _WORDS.fullmatch(text) is not None
 
 
-def rule_options(
-    rule: Mapping[str, str] | None, groups: Mapping[str, Mapping[str, Columns]] | None
-) -> dict[str, Columns]:
-    """The options of a rule of columns."""
-    functions = {
-        "merganser.rule.default" if column == "*" else f"merganser.rule.column.{column}": function
-        for column, function in (rule or {}).items()
-    }
-    parts = {
-        f"merganser.rule.group.{name}.{part}": columns
-        for name, group in (groups or {}).items()
-        for part, columns in group.items()
-    }
-    return {**functions, **parts}
-
-
 def kind(value: object) -> str:
     """The type of a value, for messages."""
     given = type(value)

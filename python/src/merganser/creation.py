@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from merganser._arguments import Columns, Place, columns_of, names_of, path_of, rule_options, session_of
+from merganser._arguments import Columns, Place, columns_of, names_of, path_of, session_of
 from merganser._expressions import name_text, quoted, string
+from merganser._rule_options import rule_options
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, merged_options
 from merganser.errors import ConfigurationConflictError, MerganserError, TableExistsError
@@ -32,6 +33,8 @@ class NamedSettings(TypedDict, total=False):
     merge_mode: MergeMode | None
     rule: Mapping[str, str] | None
     rule_groups: Mapping[str, Mapping[str, Columns]] | None
+    rule_delete: str | None
+    rule_retract: Mapping[str, Columns] | None
     index: IndexType | None
     options: Options | None
 
@@ -65,6 +68,8 @@ class TableCreation:
         merge_mode: MergeMode | None = None,
         rule: Mapping[str, str] | None = None,
         rule_groups: Mapping[str, Mapping[str, Columns]] | None = None,
+        rule_delete: str | None = None,
+        rule_retract: Mapping[str, Columns] | None = None,
         index: IndexType | None = None,
         name: str | None = None,
         options: Options | None = None,
@@ -84,7 +89,13 @@ class TableCreation:
                 ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` is all columns that are not named. By default
                 ``last``, the value of the version that wins. :func:`merganser.rule` makes one of a Python function.
             rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
-                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``.
+                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``. With ``"delete"`` it says
+                what a delete does to them, as ``rule_delete``; by default ``ignore``.
+            rule_delete: What a delete with an ordering value does: ``remove_row``, the default; ``reset_group`` makes
+                the columns null that are in no group; ``ignore``. SQL DELETE and :meth:`delete` remove the row.
+            rule_retract: Which rows are subtracted from the columns that are sums:
+                ``{"column": "op", "values": ["update_before"]}``; the values are by default ``-U`` and
+                ``update_before``.
             index: How a write finds the file group of a key.
             name: Name of the table.
             options: Further settings by their ``hoodie.*`` names.
@@ -97,9 +108,8 @@ class TableCreation:
         """
         transport, place = transport_for(session_of(spark)), path_of(path)
         columns = columns_of(spark, schema)
-        wire = _settings(
-            options, rule, rule_groups, record_key, partition_by, ordering_by, table_type, merge_mode, index, name
-        )
+        declared = rule_options(rule, rule_groups, rule_delete, rule_retract)
+        wire = _settings(options, declared, record_key, partition_by, ordering_by, table_type, merge_mode, index, name)
         return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
 
     @classmethod
@@ -126,7 +136,7 @@ class TableCreation:
             return cls.create(spark, path, schema, **arguments)
         except TableExistsError:
             table = cls.for_path(spark, path)
-        wire = _settings(**{**_NOTHING, **arguments})
+        wire = _named_settings(arguments)
         before = _conflicts(table)
         for setting, conflict in _conflicts(table, wire).items():
             if before.get(setting) != conflict:
@@ -161,7 +171,7 @@ class TableCreation:
         """
         transport = transport_for(session_of(spark))
         columns = columns_of(spark, schema)
-        wire = _settings(**{**_NOTHING, **arguments})
+        wire = _named_settings(arguments)
         listed = ", ".join(
             f"{quoted(field.name)} {field.dataType.simpleString()}{'' if field.nullable else ' NOT NULL'}"
             for field in columns.fields
@@ -232,8 +242,7 @@ class TableCreation:
 
 def _settings(
     options: Options | None,
-    rule: Mapping[str, str] | None,
-    rule_groups: Mapping[str, Mapping[str, Columns]] | None,
+    rule: Mapping[str, Columns],
     record_key: Columns | None,
     partition_by: Columns | None,
     ordering_by: Columns | None,
@@ -252,7 +261,7 @@ def _settings(
             "hoodie.datasource.write.table.type": table_type,
             "hoodie.write.record.merge.mode": merge_mode,
             "hoodie.index.type": index,
-            **rule_options(rule, rule_groups),
+            **rule,
         },
         options,
     )
@@ -262,6 +271,13 @@ def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None) -
     """What contradicts the settings of a table, for a write with these options."""
     rows = table._transport.rows("show_merge_config", options, path=table._info.path)
     return {row["setting"]: row["conflict"] for row in rows if row["conflict"] is not None}
+
+
+def _named_settings(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The same of arguments by their names, those that are not given among them."""
+    given = {**_NOTHING, **arguments}
+    declared = rule_options(*(given.pop(name, None) for name in ("rule", "rule_groups", "rule_delete", "rule_retract")))
+    return _settings(**given, rule=declared)
 
 
 _NOTHING: dict[str, Any] = dict.fromkeys(_settings.__annotations__.keys() - {"return"})

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from merganser._arguments import is_frame, kind, rule_options
+from merganser._arguments import is_frame, kind
 from merganser._conditions import error_of
+from merganser._rule_options import rule_options
 from merganser.config import MergeMode, Options, merged_options
 
 
@@ -83,7 +84,7 @@ def rule_settings(
         "hoodie.datasource.write.recordkey.field": keys,
         "hoodie.table.ordering.fields": ordering_by,
         "hoodie.write.record.merge.mode": merge_mode,
-        **rule_options(rule, None),
+        **rule_options(rule),
     }
     return merged_options(named, options)
 

@@ -22,6 +22,9 @@ PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field"
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
 RULE_DEFAULT = "merganser.rule.default"
+RULE_DELETE = "merganser.rule.delete"
+RULE_RETRACT_COLUMN = "merganser.rule.retract.column"
+RULE_RETRACT_VALUES = "merganser.rule.retract.values"
 RULE_TEXT = "merganser.rule"
 NULL_ORDERING = "spark.merganser.write.nullOrdering"
 KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
@@ -244,6 +247,14 @@ class RuleDefault:
     LAST_NON_NULL = "last_non_null"
     FIRST = "first"
     FIRST_NON_NULL = "first_non_null"
+
+
+class RuleDelete:
+    """Values of ``RULE_DELETE``."""
+
+    REMOVE_ROW = "remove_row"
+    RESET_GROUP = "reset_group"
+    IGNORE = "ignore"
 
 
 class NullOrdering:

@@ -15,8 +15,8 @@ class RuleLaw(Shown):
     """A law, and whether random versions of a row keep it."""
 
     name: str
-    """``never_null``, ``associative``, ``idempotent``, ``order_free``, ``deletes_keep_place``, ``partial_is_whole`` or
-    ``projection_safe``."""
+    """``never_null``, ``associative``, ``idempotent``, ``order_free``, ``deletes_keep_place``, ``partial_is_whole``,
+    ``projection_safe`` or ``retractions_undo``."""
     meaning: str
     """A clause."""
     holds: bool | None

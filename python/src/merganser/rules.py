@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from merganser._rule_columns import RuleColumn, Value, Version, call, operand, sql_of
+from merganser._rule_options import rule_options
 from merganser._rule_tracing import refuse, traced
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class Rule(Mapping[str, str]):
 
     def to_options(self) -> dict[str, str]:
         """The rule as options of a write that creates a table, or as properties of a table."""
-        from merganser._arguments import rule_options
-
-        return {name: str(text) for name, text in rule_options(self, None).items()}
+        return {name: str(text) for name, text in rule_options(self).items()}
 
     def check(
         self, spark: SparkSession, schema: StructType | str, keys: str | Sequence[str], **settings: Any

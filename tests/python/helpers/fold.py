@@ -55,6 +55,10 @@ class Rule:
         merge: The row of two, or None for a delete, where it is a user's own.
         by_column: The row of two rows, the older one first, and whether the newer one is late, where each column is
             merged on its own; for deletes the ordering decides, and what follows one is a new row.
+        on_delete: What a delete with an ordering value makes of a row: the row itself, another one, or None where it is
+            removed; without it, deletes remove rows unless they are late.
+        takes_back: Whether a row is a retraction, which is no delete whatever its columns have.
+        alone: What is stored of a row where nothing is.
         marks: Whether a row is a delete by its columns, `_hoodie_is_deleted` apart.
     """
 
@@ -70,6 +74,9 @@ class Rule:
     fills_late: bool = True
     merge: Callable[[Row, Row], Row | None] | None = None
     by_column: Callable[[Row, Row, bool], Row] | None = None
+    on_delete: Callable[[Row, Row, bool], Row | None] | None = None
+    takes_back: Callable[[Row], bool] = field(default=lambda row: False)
+    alone: Callable[[Row], Row] | None = None
     marks: Callable[[Row], bool] = field(default=lambda row: False)
 
     @property
@@ -92,6 +99,10 @@ def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch
         return None
     if rule.by_column is not None and state is not None and state.deletes:
         state = None  # what follows a delete is a new row
+    if rule.on_delete is not None and state is not None and version.deletes:
+        late = not rule.newer_wins(version.row, state.row, by_event=by_event)
+        left = rule.on_delete(state.row, version.row, late)
+        return version if left is None else Version(version.key, left)
     if rule.by_column is not None and state is not None and not version.deletes:
         kept = {name: state.row[name] for name in version.missing}
         newer = {**version.row, **kept}
@@ -103,7 +114,9 @@ def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch
         provided = {name: value for name, value in version.row.items() if name not in version.missing}
         version = Version(version.key, {**state.row, **provided})
     if state is None:
-        return version
+        if rule.alone is None or version.deletes:
+            return version
+        return Version(version.key, rule.alone(version.row))
     if rule.merge is not None:
         if state.deletes or version.deletes:
             return version
@@ -175,6 +188,8 @@ def changes(rule: Rule, before: State, version: Version, after: State) -> bool:
     """Whether a version changed what is stored: it won, or filled a column; a late one that did neither did not."""
     if after is None or before is None or before.deletes or after.deletes:
         return after is not None
+    if rule.on_delete is not None and version.deletes:
+        return after.row is not before.row
     return after.row != before.row or rule.newer_wins(version.row, before.row, by_event=rule.by_event)
 
 
@@ -194,7 +209,7 @@ def history(rule: Rule, seed: int, batches: int, *, erasing: bool = False) -> li
         if live:
             while rule.marks(row):
                 row.update(rule.change(rng))
-        elif not rule.marks(row) and rng.random() < 0.25:
+        elif not rule.marks(row) and not rule.takes_back(row) and rng.random() < 0.25:
             row["_hoodie_is_deleted"] = True
         return Version(key, row, deletes=rule.marks(row) or row["_hoodie_is_deleted"] is True, erases=erases)
 

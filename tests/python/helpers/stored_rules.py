@@ -225,6 +225,46 @@ def by_groups(older: Row, newer: Row, late: bool) -> Row:
     }
 
 
+def on_delete_of_groups(older: Row, delete: Row, late: bool) -> Row | None:
+    """The row goes with `hi_at`; `low` and `n` are reset by `lo_at`; the table's ordering field removes nothing."""
+    if delete["hi_at"] is not None and lowest_null(delete["hi_at"]) >= lowest_null(older["hi_at"]):
+        return None
+    if delete["lo_at"] is not None and lowest_null(delete["lo_at"]) >= lowest_null(older["lo_at"]):
+        return {**older, "low": None, "n": None, "lo_at": delete["lo_at"]}
+    return older
+
+
+def some_deletes_of_two_streams(rng: random.Random) -> dict[str, Any]:
+    row = some_of_two_streams(rng)
+    return {**row, "hi_at": None} if rng.random() < 0.5 else row
+
+
+def on_delete_of_row(older: Row, delete: Row, late: bool) -> Row | None:
+    """All columns without a role are reset."""
+    reset = dict.fromkeys(("v", "w", "n", "low", "high", "origin", "seen"))
+    return older if late else {**older, **reset, "ts": delete["ts"]}
+
+
+def some_retractions(rng: random.Random) -> dict[str, Any]:
+    return {**some_ts(rng), "n": rng.randint(1, 9), "op": rng.choice(["+I", "+U", "-U", "before", None])}
+
+
+def is_retraction(row: Row) -> bool:
+    return row["op"] in ("-U", "before")
+
+
+def with_retractions(older: Row, newer: Row, late: bool) -> Row:
+    if is_retraction(newer):
+        return {**older, "n": older["n"] - newer["n"]}
+    return {**(older if late else newer), "n": older["n"] + newer["n"]}
+
+
+def retraction_alone(row: Row) -> Row:
+    if not is_retraction(row):
+        return row
+    return {name: value if name == "id" else -value if name == "n" else None for name, value in row.items()}
+
+
 def by_expressions(older: Row, newer: Row, late: bool) -> Row:
     """`n` is a sum that a flag resets; `high` is of the version with the larger `low`; `origin` has all of them."""
 
@@ -315,6 +355,49 @@ RULES: list[Rule] = [
         some_of_two_streams,
         by_ts,
         by_column=by_groups,
+    ),
+    Rule(
+        "deletes of groups of columns",
+        {
+            ORDERING: "ts",
+            **{f"merganser.rule.{name}": text for name, text in GROUPS.items()},
+            "merganser.rule.delete": "ignore",
+            "merganser.rule.group.lows.delete": "reset_group",
+            "merganser.rule.group.highs.delete": "remove_row",
+        },
+        "ts bigint, n bigint, low int, lo_at int, high string, hi_at int, origin string, seen boolean",
+        some_deletes_of_two_streams,
+        by_ts,
+        by_column=by_groups,
+        on_delete=on_delete_of_groups,
+    ),
+    Rule(
+        "deletes that reset the row",
+        {
+            ORDERING: "ts",
+            **{f"merganser.rule.column.{name}": text for name, text in FUNCTIONS.items()},
+            "merganser.rule.delete": "reset_group",
+        },
+        "ts bigint, n bigint, low int, high string, origin string, seen boolean",
+        some_values,
+        by_ts,
+        by_column=by_functions,
+        on_delete=on_delete_of_row,
+    ),
+    Rule(
+        "sums with retractions",
+        {
+            ORDERING: "ts",
+            "merganser.rule.column.n": "sum",
+            "merganser.rule.retract.column": "op",
+            "merganser.rule.retract.values": "-U,before",
+        },
+        "ts bigint, n bigint, op string",
+        some_retractions,
+        by_ts,
+        by_column=with_retractions,
+        takes_back=is_retraction,
+        alone=retraction_alone,
     ),
     simple(
         "a user's merger",

@@ -34,3 +34,21 @@ def test_hudi_fails_where_it_would_have_to_merge_by_a_column_rule_and_reads_what
         ours.compact(table)
     assert hudi.read(table, "read_optimized").business == expected
     assert hudi.read(table).business == expected
+
+
+def test_hudi_reads_resets_and_retractions_once_they_are_compacted_and_fails_before(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "reset"
+    columns = "id int, name string, qty bigint, ts bigint, op string, _hoodie_is_deleted boolean"
+    rule = {**RULE, "merganser.rule.delete": "reset_group", "merganser.rule.retract.column": "op"}
+    rows = [[1, "a", 10, 5, "+I", None], [2, "a", 10, 5, "+I", None], [3, "x", 4, 9, "-U", None]]
+    ours.upsert(table, columns, rows, **settings("reset", MOR, "id", ordering="ts", **rule))
+    ours.upsert(table, columns, [[1, None, None, 6, "-D", True], [2, "x", 4, 9, "-U", None]])
+    expected = [[1, None, None, 6, None, None], [2, "a", 6, 5, "+I", None], [3, None, -4, None, None, None]]
+    assert ours.read(table).business == expected
+    with pytest.raises(HudiError, match="merger"):
+        hudi.read(table)
+    ours.compact(table)
+    assert ours.read(table).business == expected
+    assert hudi.read(table).business == expected

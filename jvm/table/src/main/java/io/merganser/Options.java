@@ -22,6 +22,9 @@ public final class Options {
   public static final String DELETE_FIELD = "hoodie.payload.delete.field";
   public static final String DELETE_MARKER = "hoodie.payload.delete.marker";
   public static final String RULE_DEFAULT = "merganser.rule.default";
+  public static final String RULE_DELETE = "merganser.rule.delete";
+  public static final String RULE_RETRACT_COLUMN = "merganser.rule.retract.column";
+  public static final String RULE_RETRACT_VALUES = "merganser.rule.retract.values";
   public static final String RULE_TEXT = "merganser.rule";
   public static final String NULL_ORDERING = "spark.merganser.write.nullOrdering";
   public static final String KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type";
@@ -250,6 +253,15 @@ public final class Options {
     public static final String FIRST_NON_NULL = "first_non_null";
 
     private RuleDefault() {}
+  }
+
+  /** Values of {@link #RULE_DELETE}. */
+  public static final class RuleDelete {
+    public static final String REMOVE_ROW = "remove_row";
+    public static final String RESET_GROUP = "reset_group";
+    public static final String IGNORE = "ignore";
+
+    private RuleDelete() {}
   }
 
   /** Values of {@link #NULL_ORDERING}. */

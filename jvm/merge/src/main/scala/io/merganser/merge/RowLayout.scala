@@ -11,8 +11,15 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param keyOrdinal       position of the record key, a string that is never null
  * @param ordering         the ordering fields, in the order they are compared; empty if there are none
  * @param deletes          detects a delete by the row's own columns
+ * @param ordersDeletes    a delete that does not provide an ordering field has null there, and is not unconditional
  */
-final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[OrderingField], deletes: DeleteCheck) {
+final case class RowLayout(
+    schema: StructType,
+    keyOrdinal: Int,
+    ordering: Array[OrderingField],
+    deletes: DeleteCheck,
+    ordersDeletes: Boolean = false
+) {
 
   /** Positions of the columns that hold the ordering fields, one for each. */
   val orderingOrdinals: Array[Int] = ordering.map(_.ordinal)
@@ -24,7 +31,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
 
   /**
    * The same for a row that provides some of the columns. A delete provides none, and if an ordering field is not among
-   * those provided it has no ordering value.
+   * those provided it has no ordering value, unless deletes always have one.
    *
    * @param provided which columns, by position; null for all
    * @param inserts  whether it is inserted, with nulls in the other columns, if its key is not stored
@@ -32,7 +39,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
   def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
     fill(record, row)
     if (provided != null) {
-      if (record.isDelete) record.isUnconditional = orderingOrdinals.exists(!provided(_))
+      if (record.isDelete) record.isUnconditional = !ordersDeletes && orderingOrdinals.exists(!provided(_))
       else {
         record.provided = provided
         record.inserts = inserts

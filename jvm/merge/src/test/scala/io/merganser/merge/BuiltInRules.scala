@@ -1,6 +1,6 @@
 package io.merganser.merge
 
-import io.merganser.merge.columns.{ColumnFunction, ColumnRule}
+import io.merganser.merge.columns.{ColumnFunction, ColumnRule, DeletePolicy}
 import io.merganser.merge.payload._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -66,13 +66,19 @@ object BuiltInRules {
     BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
   )
 
-  private def declared(v: ColumnFunction, w: ColumnFunction, byEventTime: Boolean)(columns: Column*) = {
+  private def declared(
+      v: ColumnFunction,
+      w: ColumnFunction,
+      byEventTime: Boolean,
+      delete: DeletePolicy = DeletePolicy.RemoveRow
+  )(columns: Column*) = {
     val order  = if (byEventTime) "event" else "commit"
-    val oracle = Rule(s"$v and $w by $order time", byEventTime, byEventTime, combinesBatch = false, columns = columns)
+    val name   = s"$v and $w by $order time" + (if (delete == DeletePolicy.RemoveRow) "" else s", deletes $delete")
+    val oracle = Rule(name, byEventTime, byEventTime, combinesBatch = false, columns = columns, delete = delete.text)
     BuiltInRule(oracle,
       layout => {
         val ordered = if (byEventTime) layout else layout.copy(ordering = Array.empty)
-        new ColumnRule(ordered, Map("v" -> v, "w" -> w).getOrElse(_, ColumnFunction.Last), Nil, Nil)
+        new ColumnRule(ordered, Map("v" -> v, "w" -> w).getOrElse(_, ColumnFunction.Last), Nil, Nil, delete)
       })
   }
 
@@ -99,7 +105,12 @@ object BuiltInRules {
       declared(ColumnFunction.Computed("concat_ws('+', old.v, new.v)"),
         ColumnFunction.Computed("if(new.w < old.w, new.w, old.w)"), byEventTime = true)(
         (older, newer, _) => Some((older ++ newer).mkString("+")),
-        (older, newer, _) => if (older.exists(o => newer.exists(_ < o))) newer else older)
+        (older, newer, _) => if (older.exists(o => newer.exists(_ < o))) newer else older),
+      declared(ColumnFunction.Last, ColumnFunction.Joined(","), byEventTime = true, DeletePolicy.ResetGroup)(last,
+        joined),
+      declared(ColumnFunction.Min, ColumnFunction.Joined(","), byEventTime = false, DeletePolicy.ResetGroup)(least,
+        joined),
+      declared(ColumnFunction.Max, ColumnFunction.Last, byEventTime = true, DeletePolicy.Ignore)(greatest, last)
     )
   }
 

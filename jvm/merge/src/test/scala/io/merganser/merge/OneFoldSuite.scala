@@ -24,7 +24,7 @@ class OneFoldSuite extends AnyFunSuite {
     rule("FirstOfTies") -> "is a rule",
     rule("RecordContext") -> "compares for users' mergers",
     rule("RowContext") -> "compares for users' mergers",
-    rule("columns/ColumnRule") -> "is a rule",
+    rule("columns/Clock") -> "is the order of a rule of columns",
     rule("payload/MySqlDebezium") -> "is a rule, and its order",
     rule("payload/PostgresDebezium") -> "is a rule",
     rule("payload/ReverseOrder") -> "is a rule, and its order",

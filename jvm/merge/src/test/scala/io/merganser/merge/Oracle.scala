@@ -20,6 +20,7 @@ object Oracle {
    * @param nullsAreValues   whether the values that a partial version provides are never missing values
    * @param combinesBatch    whether the versions of a batch are combined before they are merged with the stored row
    * @param columns          how each value is merged, if each is merged on its own; every delete then ends a history
+   * @param delete           what a delete with an ordering value does: `remove_row`, `reset_group` or `ignore`
    */
   final case class Rule(
       name: String,
@@ -31,7 +32,8 @@ object Oracle {
       lateDeletesWin: Boolean = false,
       nullsAreValues: Boolean = false,
       combinesBatch: Boolean = true,
-      columns: Seq[Column] = Nil
+      columns: Seq[Column] = Nil,
+      delete: String = "remove_row"
   ) {
     override def toString: String = name
   }
@@ -73,8 +75,13 @@ object Oracle {
         case gone: Tombstone if isNothing(change)  => gone
         case _: Tombstone if rule.columns.nonEmpty => newest(change)
         case gone: Tombstone                       => if (loses(rule, change, gone.ts)) gone else newest(change)
-        case row: Row if change.isDelete           => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row if rule.columns.nonEmpty     => byColumn(rule, row, change)
+        case row: Row if change.isDelete && loses(rule, change, row.change.ts) => row
+        case row: Row if change.isDelete && rule.delete == "ignore"            => row
+        case row: Row if change.isDelete && rule.delete == "reset_group" =>
+          Row(row.change.copy(ts = if (rule.byEventTime) change.ts else None, values = Seq(None, None)),
+            isStored = false)
+        case _: Row if change.isDelete         => newest(change)
+        case row: Row if rule.columns.nonEmpty => byColumn(rule, row, change)
         case row: Row =>
           mergeRow(rule, row, if (change.isPartial) overlay(row.change, change) else change,
             change.isPartial && rule.nullsAreValues)

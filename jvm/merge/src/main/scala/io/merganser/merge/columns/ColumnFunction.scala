@@ -36,6 +36,12 @@ sealed abstract class ColumnFunction(val name: String) extends Serializable {
   /** Whether a value that a statement assigns is the result. */
   def replaces: Boolean = false
 
+  /** Whether a retraction is taken out of the value, or leaves it to the row that comes after the retraction. */
+  def isRetractable: Boolean = false
+
+  /** Whether it compares parts of values, so that no field of a struct inside may be left out of a read. */
+  def comparesParts: Boolean = false
+
   override def toString: String = text
 }
 
@@ -64,6 +70,8 @@ object ColumnFunction {
     override def takesLate: Boolean = false
 
     override def replaces: Boolean = true
+
+    override def isRetractable: Boolean = true
   }
 
   /** The same, but the other version's value where that is null. */
@@ -72,6 +80,8 @@ object ColumnFunction {
       Coalesce(if (isLate) Seq(older, newer) else Seq(newer, older))
 
     override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = !isOrdered
+
+    override def isRetractable: Boolean = true
   }
 
   /** The value of the version that was committed first. */
@@ -118,6 +128,15 @@ object ColumnFunction {
 
   case object Sum extends Arithmetic("sum", "addExact", "$plus") {
     override protected def ofFractions(older: Expression, newer: Expression): Expression = new Add(older, newer)
+
+    override def isRetractable: Boolean = true
+
+    /** What takes a value back when it is added. An integer without such a value is an error. */
+    def negated(value: Expression, dataType: DataType): Expression = dataType match {
+      case integer @ (IntegerType | LongType) =>
+        StaticInvoke(classOf[Math], integer, "negateExact", Seq(value), returnNullable = false)
+      case _ => UnaryMinus(value, failOnError = false)
+    }
 
     override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = !isFraction(dataType)
   }
@@ -184,17 +203,31 @@ object ColumnFunction {
     override def isIdempotent: Boolean = false
   }
 
-  /** The elements of both arrays, each once, those of the older version first. */
+  /**
+   * The elements of both arrays, each once, or the entries of both maps, those of the older version first. The value of
+   * an equal key is that of the version with the larger ordering value; on a tie, of the newer one.
+   */
   case object Union extends ValueFunction("union") {
     override def refusal(dataType: DataType): Option[String] = dataType match {
       case ArrayType(element, _) if RowOrdering.isOrderable(element) => None
-      case _                                                         => Some("array whose elements can be compared")
+      case MapType(key, _, _) if RowOrdering.isOrderable(key)        => None
+      case _ => Some("arrays whose elements can be compared, maps whose keys can be compared")
     }
 
-    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression =
-      Coalesce(Seq(ArrayUnion(older, newer), older, newer))
+    override def merged(older: Expression, newer: Expression, isLate: Boolean): Expression = {
+      // An array that comes where none is may have an element twice, too.
+      val (both, alone) = older.dataType match {
+        case _: MapType => (MapUnion(older, newer, leftWins = isLate), newer)
+        case _          => (ArrayUnion(older, newer), ArrayUnion(newer, newer))
+      }
+      Coalesce(Seq(both, older, alone))
+    }
 
-    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean = true
+    override def comparesParts: Boolean = true
+
+    // A key that a version lacks is like a null of last_non_null.
+    override def isAssociative(dataType: DataType, isOrdered: Boolean): Boolean =
+      !(isOrdered && dataType.isInstanceOf[MapType])
   }
 
   /** One string after the other, the older version's first. @param separator between the two */
@@ -214,8 +247,8 @@ object ColumnFunction {
   }
 
   /**
-   * The value of an SQL expression over any columns of the two versions, whatever their ordering values. Nothing is
-   * known of its laws: versions are folded one by one from the stored row.
+   * The value of an SQL expression over any columns of the two versions, whatever their ordering values. Where it is
+   * not the same as another function, nothing is known of its laws: versions are folded one by one from the stored row.
    *
    * @param sql with `old.x` for a column of the version committed first, and `new.x` for one of the other
    */
@@ -230,6 +263,22 @@ object ColumnFunction {
 
     /** The columns that it reads, or why it is not possible. */
     def columns(schema: StructType): Either[ExpressionProblem, ExpressionColumns] = expression.columns(schema)
+
+    /**
+     * The function that gives the column the same values, whatever these are, and whose laws are known; None if the
+     * expression has no form of which that is known.
+     */
+    def same(schema: StructType, column: String): Option[ValueFunction] = {
+      import RuleExpression.{New, Old}
+      val found = expression.callOn(schema, column) match {
+        case Some(("greatest", Seq(Old, New) | Seq(New, Old))) => Some(Max)
+        case Some(("least", Seq(Old, New) | Seq(New, Old)))    => Some(Min)
+        case Some(("coalesce", Seq(Old, New)))                 => Some(FirstNonNull)
+        case Some(("", Seq(Old)))                              => Some(First)
+        case _                                                 => None
+      }
+      found.filter(_.refusal(schema(column).dataType).isEmpty)
+    }
 
     /** Why it cannot be the function of this column. */
     def problem(schema: StructType, column: String): Option[ExpressionProblem] =

@@ -2,7 +2,7 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
-import io.merganser.merge.columns.ColumnRule.{Clock, Merge, Values}
+import io.merganser.merge.columns.ColumnRule.{Merge, Values}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
@@ -15,9 +15,9 @@ import scala.util.control.NonFatal
  * Merges each column by its function. The result of a column depends on the order of commits and on which of the two
  * versions is late-arriving, by the ordering fields of its group or, without one, of the table, and on nothing else.
  *
- * A delete removes the row unless it is late-arriving, and ends its history: whatever is committed next is a new row,
- * even if it is late-arriving. Otherwise the versions of a batch could not be combined: some of them might be lost to a
- * delete in a log, and others not.
+ * A delete removes the row unless it is late-arriving or has another [[DeletePolicy]], and then ends its history:
+ * whatever is committed next is a new row, even if it is late-arriving. Otherwise the versions of a batch could not be
+ * combined: some of them might be lost to a delete in a log, and others not.
  *
  * A partial version merges the columns that it provides; the others stay as they are. A missing ordering field is a
  * tie.
@@ -33,12 +33,16 @@ import scala.util.control.NonFatal
  * @param columns  the function of each column of the layout
  * @param groups   those of which the layout has columns; it has all their ordering fields
  * @param metadata names of columns that state when and where a row was written: a merged row has the newer version's
+ * @param delete   what a delete does that is not late-arriving by the table's ordering fields
+ * @param fixed    names of columns that no delete resets: those that identify a row or mark deletes
  */
 final class ColumnRule(
     layout: RowLayout,
     columns: String => ColumnFunction,
     groups: Seq[ColumnGroup],
-    metadata: Seq[String]
+    metadata: Seq[String],
+    delete: DeletePolicy = DeletePolicy.RemoveRow,
+    fixed: Set[String] = Set.empty
 ) extends MergeRule {
   private[this] val schema = layout.schema
 
@@ -54,11 +58,21 @@ final class ColumnRule(
 
   private[this] val isOrdered = clocks(0).isOrdered
 
-  private[this] val functions: Array[ColumnFunction] = schema.fieldNames.map(columns)
-  private[this] val isMetadata: Array[Boolean]       = schema.fieldNames.map(metadata.contains)
+  /** Those of expressions, too, that are known to be the same as one with laws. */
+  private[this] val functions: Array[ColumnFunction] = schema.fieldNames.map(name =>
+    columns(name) match {
+      case expression: ColumnFunction.Computed => expression.same(schema, name).getOrElse(expression)
+      case function                            => function
+    })
+  private[this] val isMetadata: Array[Boolean] = schema.fieldNames.map(metadata.contains)
 
   /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
   private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
+
+  private[this] val decidesDeletes = delete != DeletePolicy.RemoveRow || groups.exists(_.delete != DeletePolicy.Ignore)
+
+  @transient private[this] lazy val deletes = new Deletes(schema, (delete +: groups.map(_.delete)).toArray, clocks,
+    clockOf, schema.indices.map(i => i == layout.keyOrdinal || fixed(schema(i).name)).toArray, isMetadata)
 
   /** The values of the expressions, over the layout's columns of the older version, then of the newer one. */
   @transient private[this] lazy val computed: Map[Int, Expression] =
@@ -78,15 +92,21 @@ final class ColumnRule(
       orderFree = false,
       combinesBatch = isAssociative,
       everyDeleteEndsHistory = true,
-      buffersDeletes = isOrdered
+      buffersDeletes = isOrdered || decidesDeletes
     )
   }
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.isDelete) { if (!newer.isUnconditional && clocks(0).isLate(older.row, newer.row)) older else newer }
+    if (newer.isDelete) deleted(older, newer)
     else if (isPlain && older.provided == null && newer.provided == null) {
       if (clocks(0).isLate(older.row, newer.row)) older else newer
     } else merged(mergeOf(lateClocks(older, newer), older, newer), older, newer)
+
+  private def deleted(older: Version, newer: Version): Version =
+    if (newer.isUnconditional) newer
+    else if (decidesDeletes) deletes.merge(older, newer)
+    else if (clocks(0).isLate(older.row, newer.row)) older
+    else newer
 
   /** A bit for each clock by which the newer version is late-arriving. */
   private def lateClocks(older: Version, newer: Version): Int = {
@@ -170,37 +190,6 @@ private object ColumnRule {
 
   /** Approximate number of characters of a value in a message. */
   private val TextLength = 200
-
-  /** Finds late-arriving versions by the ordering fields of a layout; none is without them. */
-  private final class Clock(layout: RowLayout) extends Serializable {
-    private[this] val ordinals = layout.orderingOrdinals
-    private[this] val order    = if (ordinals.isEmpty) null else new OrderingComparator(layout)
-
-    def isOrdered: Boolean = order != null
-
-    def isLate(older: InternalRow, newer: InternalRow): Boolean = order != null && order.compare(newer, older) < 0
-
-    /** An ordering field that one of them does not provide is the other's. */
-    def isLate(older: Version, newer: Version): Boolean =
-      if (older.provided == null && newer.provided == null) isLate(older.row, newer.row)
-      else order != null && isLatePartial(older, newer)
-
-    private def isLatePartial(older: Version, newer: Version): Boolean =
-      if (ordinals.forall(has(older, _)) && ordinals.forall(has(newer, _))) isLate(older.row, newer.row)
-      else if (!ordinals.exists(i => has(older, i) && has(newer, i))) false
-      else isLate(completed(older, newer), completed(newer, older))
-
-    private def has(version: Version, i: Int): Boolean = version.provided == null || version.provided(i)
-
-    private def completed(version: Version, other: Version): InternalRow = {
-      val row = new GenericInternalRow(layout.schema.length)
-      ordinals.foreach { i =>
-        val from = if (has(version, i)) version.row else other.row
-        row.update(i, RowLayout.valueAt(from, i, layout.schema(i).dataType))
-      }
-      row
-    }
-  }
 
   /** The functions of a layout's columns, and the resolved expressions among them. */
   private final class Values(val functions: Array[ColumnFunction], computed: Map[Int, Expression]) {

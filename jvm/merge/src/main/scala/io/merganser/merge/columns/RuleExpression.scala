@@ -2,13 +2,14 @@ package io.merganser.merge.columns
 
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedExtractValue}
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedExtractValue, UnresolvedFunction}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Project}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
+import java.util.Locale
 import scala.collection.concurrent.TrieMap
 import scala.util.control.NonFatal
 
@@ -55,6 +56,24 @@ private[merge] final class RuleExpression(sql: String) extends Serializable {
       val (older, newer)                                    = found.partition(_._1)
       def names(of: Seq[(Boolean, Either[String, String])]) = of.collect { case (_, Right(name)) => name }.distinct
       ExpressionColumns(names(older), names(newer))
+    }
+  }
+
+  /**
+   * The function that it is a call of, in lower case, and of which version each argument is, where all of them are a
+   * column's own values; the name is empty if it is one of these and no call.
+   */
+  def callOn(schema: StructType, column: String): Option[(String, Seq[String])] = {
+    def versions(arguments: Seq[Expression]) = {
+      val found = arguments.collect {
+        case UnresolvedAttribute(Seq(version, name)) if field(schema, name).exists(_.name == column) =>
+          if (version.equalsIgnoreCase(Old)) Old else New
+      }
+      Some(found).filter(_.size == arguments.size)
+    }
+    parsed.toOption.flatMap {
+      case call: UnresolvedFunction => versions(call.arguments).map(call.nameParts.last.toLowerCase(Locale.ROOT) -> _)
+      case other                    => versions(Seq(other)).map("" -> _)
     }
   }
 

@@ -9,6 +9,7 @@ import scala.annotation.nowarn
  *
  * @param claims the laws that merges rely on
  * @param fixed  names of columns that have one value in all versions of a key, besides the record key
+ * @param sums   names of the columns from which retractions are subtracted; none where rows are no retractions
  * @param narrow the same rule for fewer columns: a column that is read, and the rule for it and what it needs
  */
 final case class RuleOfLayout(
@@ -16,6 +17,7 @@ final case class RuleOfLayout(
     fold: KeyFold,
     claims: Laws,
     fixed: Set[String] = Set.empty,
+    sums: Set[String] = Set.empty,
     narrow: Seq[(String, RuleOfLayout)] = Nil
 ) {
 
@@ -66,7 +68,8 @@ sealed abstract class RuleLaw(val name: String, val meaning: String, val version
 object RuleLaw {
 
   val all: Seq[RuleLaw] =
-    Seq(NeverNull, Associative, Idempotent, OrderFree, DeletesKeepPlace, PartialIsWhole, ProjectionSafe)
+    Seq(NeverNull, Associative, Idempotent, OrderFree, DeletesKeepPlace, PartialIsWhole, ProjectionSafe,
+      RetractionsUndo)
 
   private def different(one: (String, String), other: (String, String)): Option[Violation] =
     if (one._2 == other._2) None else Some(Violation(one._1, one._2, other._1, other._2))
@@ -181,6 +184,29 @@ object RuleLaw {
         different(s"$column of a b" -> rule.shown.text(whole, Seq(column)),
           s"a b of ${narrow.shown.columns.mkString(", ")}" -> narrow.shown.text(found, Seq(column)))
       }.collectFirst { case Some(found) => found }
+    }
+  }
+
+  case object RetractionsUndo
+      extends RuleLaw("retractions_undo", "a row and its retraction add nothing to a sum, in either order", 2) {
+
+    override def isAbout(rule: RuleOfLayout): Boolean = rule.sums.nonEmpty
+
+    override def draw(values: SampleValues): Seq[VersionSample] = Seq(values.row(), values.row())
+
+    /** A sum without a value is not one of 0; the law is about those that have values. */
+    override def violation(rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation] = {
+      val layout = rule.layout
+      val sums =
+        rule.sums.map(layout.schema.fieldIndex).filter(i => samples.forall(_.values(i) != null)).toSeq.sorted
+      val names          = sums.map(layout.schema(_).name)
+      def row(i: Int)    = samples(i).version(layout)
+      def taken          = samples.last.retraction(layout, sums.toSet, rule.fixedOrdinals)
+      def before         = rule.shown.text(row(0), names)
+      def after          = rule.shown.text(rule.merged(row(0), row(1), taken), names)
+      def inAnotherOrder = rule.shown.text(rule.merged(row(0), taken, row(1)), names)
+      if (sums.isEmpty || samples.indices.exists(row(_).isDelete)) None
+      else different("a" -> before, "a b -b" -> after).orElse(different("a" -> before, "a -b b" -> inAnotherOrder))
     }
   }
 }

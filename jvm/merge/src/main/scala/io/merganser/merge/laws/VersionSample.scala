@@ -1,7 +1,8 @@
 package io.merganser.merge.laws
 
+import io.merganser.merge.columns.ColumnFunction
 import io.merganser.merge.{OrderingField, RowLayout, Version}
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Literal}
 
 /** What a version does to its key. */
 sealed trait SampleKind
@@ -33,6 +34,23 @@ final case class VersionSample(values: Vector[Any], kind: SampleKind) {
   /** A version that provides the columns at these positions. */
   def partial(layout: RowLayout, provided: Set[Int]): Version =
     layout.fill(new Version, row, values.indices.map(provided).toArray, inserts = false)
+
+  /**
+   * A version that takes back what this one adds, as writes make it of a retraction.
+   *
+   * @param sums  positions of the columns from which it is subtracted
+   * @param fixed positions of the columns that identify the row
+   */
+  def retraction(layout: RowLayout, sums: Set[Int], fixed: Set[Int]): Version = {
+    val taken = values.indices.map { i =>
+      val dataType = layout.schema(i).dataType
+      if (sums(i)) ColumnFunction.Sum.negated(Literal(values(i), dataType), dataType).eval()
+      else if (fixed(i)) values(i)
+      else null
+    }
+    val row = new GenericInternalRow(taken.toArray[Any])
+    layout.fill(new Version, row, values.indices.map(i => sums(i) || fixed(i)).toArray, inserts = true)
+  }
 
   /** The same version with the columns of another layout, which are among those of this one. */
   def of(layout: RowLayout, narrow: RowLayout): VersionSample =

@@ -2,7 +2,7 @@ package io.merganser.merge.columns
 
 import io.merganser.merge._
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
-import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -61,7 +61,14 @@ class ColumnFunctionSuite extends AnyFunSuite {
     Seq(5 -> false, 6 -> true, 7 -> false) -> true)
   check("collect", ArrayType(LongType))(
     Seq(5 -> Seq(1L), 4 -> Seq(2L, 1L), 6 -> null) -> Seq(1L, 2L, 1L), Seq(5 -> null, 4 -> Seq(2L)) -> Seq(2L))
-  check("union", ArrayType(LongType))(Seq(5 -> Seq(1L), 4 -> Seq(2L, 1L), 6 -> Seq(2L)) -> Seq(1L, 2L))
+  check("union", ArrayType(LongType))(
+    Seq(5 -> Seq(1L), 4 -> Seq(2L, 1L), 6 -> Seq(2L)) -> Seq(1L, 2L),
+    Seq(5 -> null, 6 -> Seq(2L, 2L)) -> Seq(2L))
+  check("union", MapType(StringType, LongType))(
+    Seq(5 -> Map("b" -> 1L), 6 -> Map("a" -> 2L, "b" -> 3L)) -> Seq("b" -> 3L, "a" -> 2L),
+    Seq(5 -> Map("b" -> 1L), 4 -> Map("a" -> 2L, "b" -> 3L)) -> Seq("b" -> 1L, "a" -> 2L),
+    Seq(5 -> Map("b" -> 1L), 5 -> Map("b" -> 2L), 6 -> null) -> Seq("b" -> 2L),
+    Seq(5 -> null, 4 -> Map("b" -> 2L)) -> Seq("b" -> 2L))
   check("concat", StringType)(Seq(5 -> "a", 4 -> "b", 6 -> null) -> "ab")
   check("concat(', ')", StringType)(Seq(5 -> "a", 4 -> "b", 6 -> "c") -> "a, b, c", Seq(5 -> null, 4 -> "b") -> "b")
 
@@ -80,7 +87,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
 
   test("a column's type that a function is not for is refused with the types that it is for") {
     val refused = Seq("sum" -> StringType, "product" -> DateType, "min" -> ArrayType(LongType), "bool_or" -> LongType,
-      "collect" -> StringType, "union" -> MapType(StringType, LongType), "concat" -> BinaryType)
+      "collect" -> StringType, "union" -> LongType, "concat" -> BinaryType)
     refused.foreach { case (name, dataType) =>
       assert(ColumnFunction.parse(name).get.refusal(dataType).exists(_.nonEmpty), s"$name of $dataType")
     }
@@ -128,7 +135,11 @@ class ColumnFunctionSuite extends AnyFunSuite {
     }
 
   test("functions whose result depends on grouping do not claim otherwise") {
-    for ((function, dataType) <- Seq("sum" -> DoubleType, "product" -> DecimalType(6, 2), "last_non_null" -> LongType))
+    val maps = MapType(StringType, LongType)
+    for (
+      (function, dataType) <- Seq("sum" -> DoubleType, "product" -> DecimalType(6, 2), "last_non_null" -> LongType,
+        "union" -> maps)
+    )
       assert(!new OneColumn(function, dataType).rule.laws.associative, function)
   }
 
@@ -190,11 +201,25 @@ class ColumnFunctionSuite extends AnyFunSuite {
     val grouped = DeclaredRule.of(Map.empty, ColumnFunction.Last, Seq(ColumnGroup("g", Seq("b", "a"), Seq("y", "x"))))
     assert(grouped.text.endsWith("""{},"groups":{"g":{"ordering":["y","x"],"columns":["a","b"]}}}"""))
     assert(DeclaredRule.parse(grouped.text) == Right(grouped))
+    val deleting = DeclaredRule.of(Map.empty, ColumnFunction.Last,
+      Seq(ColumnGroup("g", Seq("a"), Seq("x"), DeletePolicy.ResetGroup)), DeletePolicy.Ignore)
+    assert(deleting.text == """{"version":1,"default":"last","delete":"ignore","columns":{},""" +
+      """"groups":{"g":{"ordering":["x"],"columns":["a"],"delete":"reset_group"}}}""")
+    assert(DeclaredRule.parse(deleting.text) == Right(deleting))
+    val retracting = DeclaredRule.of(Map("n" -> ColumnFunction.Sum), ColumnFunction.Last,
+      retract = Some(Retraction("op", Seq("update_before", "-U"))))
+    assert(retracting.text == """{"version":1,"default":"last","retract":{"column":"op",""" +
+      """"values":["-U","update_before"]},"columns":{"n":"sum"}}""")
+    assert(DeclaredRule.parse(retracting.text) == Right(retracting))
   }
 
   test("a text of a later version or with unknown parts is not read as if they were not there") {
     assert(DeclaredRule.parse("""{"version":2,"columns":{}}""").left.exists(_.contains("version is 2")))
     assert(DeclaredRule.parse("""{"version":1,"windows":{}}""").left.exists(_.contains("windows")))
+    assert(DeclaredRule.parse("""{"version":1,"delete":"hide"}""").left.exists(_.contains("'hide'")))
+    assert(DeclaredRule.parse("""{"version":1,"retract":{"column":"op"}}""").left.exists(_.contains("no values")))
+    val group = """{"version":1,"groups":{"g":{"ordering":["x"],"columns":["a"],"reset":true}}}"""
+    assert(DeclaredRule.parse(group).left.exists(_.contains("'reset'")))
     assert(DeclaredRule.parse("""{"version":1,"columns":{"a":"median"}}""").left.exists(_.contains("median")))
     assert(DeclaredRule.parse("sum").isLeft && DeclaredRule.parse("[]").isLeft && DeclaredRule.parse("").isLeft)
   }
@@ -219,7 +244,10 @@ object ColumnFunctionSuite {
       val own = value match {
         case text: String => UTF8String.fromString(text)
         case list: Seq[_] => new GenericArrayData(list.toArray[Any])
-        case other        => other
+        case map: Map[_, _] =>
+          ArrayBasedMapData(map.keys.map(key => UTF8String.fromString(key.toString)).toArray[Any],
+            map.values.toArray[Any])
+        case other => other
       }
       val row = project(new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, own))).copy()
       new Version().set(row, isDelete = false, isUnconditional = false)
@@ -233,7 +261,9 @@ object ColumnFunctionSuite {
     def value(version: Version): Any = RowLayout.valueAt(version.row, 2, dataType) match {
       case text: UTF8String => text.toString
       case list: ArrayData  => list.toLongArray.toSeq
-      case other            => other
+      case map: MapData =>
+        map.keyArray().toObjectArray(StringType).map(_.toString).toSeq.zip(map.valueArray().toLongArray)
+      case other => other
     }
 
     def shown(version: Version): String = s"${bits(value(version))}@${version.row.getInt(1)}"

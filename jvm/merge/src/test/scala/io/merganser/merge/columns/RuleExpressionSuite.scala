@@ -1,6 +1,7 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
+import io.merganser.merge.buffer.VersionBuffer
 import io.merganser.merge.columns.ColumnFunction.{Computed, Last}
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
@@ -123,7 +124,7 @@ class RuleExpressionSuite extends AnyFunSuite {
       Last, Seq(ColumnGroup("g", Seq("s"), Seq("t"))))
     assert(rule.neededFor(Seq("x"), schema).toSet == Set("y", "s", "m", "t"))
     assert(rule.neededFor(Seq("d", "k"), schema).isEmpty)
-    assert(rule.ofExpressions(schema).toSet == Set("x", "y", "s", "m"))
+    assert(rule.wholeColumns(schema).toSet == Set("x", "y", "s", "m"))
   }
 
   test("a row that changes no column is not changed, and one that changes another by an expression is") {
@@ -138,6 +139,39 @@ class RuleExpressionSuite extends AnyFunSuite {
     assert(!fold.combinesBatch && !fold.combinesLogs)
     val versions = Seq(2L, 3L).map(x => row(Map("x" -> x))).reduceLeft(fold.addToBatch(_, _))
     assert(value(fold.onto(row(Map("x" -> 1L)), versions), "x") == 11L && value(fold.alone(versions), "x") == 7L)
+  }
+
+  test("an expression that is the same as a function has its laws: one version of a key is buffered, not all") {
+    def buffered(sql: String): Int = {
+      val buffer = new VersionBuffer(layout, foldOf("x" -> sql), Long.MaxValue)
+      for (x <- 1 to 5) buffer.add(row(Map("x" -> x.toLong)))
+      buffer.get(UTF8String.fromString("k")).oldestFirst.size
+    }
+    for (sql <- Seq("greatest(old.x, new.x)", "LEAST(new.X, old.x)", "coalesce(old.x, new.x)", "old.x"))
+      assert(buffered(sql) == 1, sql)
+    for (
+      sql <- Seq("greatest(old.x, new.y)", "greatest(old.x, new.x, 3)", "coalesce(new.x, old.x)", "new.x",
+        "old.x + new.x")
+    )
+      assert(buffered(sql) == 5, sql)
+  }
+
+  test("an expression that is the same as a function gives its values") {
+    val random = new scala.util.Random(Histories.seed)
+    for (
+      (sql, function) <- Seq("greatest(old.x, new.x)" -> "max", "least(new.x, old.x)" -> "min",
+        "coalesce(old.x, new.x)" -> "first_non_null", "old.x" -> "first"); _ <- 0 until 100
+    ) {
+      def drawn: Map[String, Any] =
+        Map("ts" -> random.nextInt(3), "x" -> (if (random.nextInt(3) == 0) null else random.nextInt(4).toLong))
+      val (a, b)  = (drawn, drawn)
+      val unknown = s"if(true, $sql, null)"
+      val byFunction =
+        new KeyFold(new ColumnRule(layout, Map("x" -> ColumnFunction.parse(function).get).getOrElse(_, Last), Nil, Nil))
+      val folds = Seq(foldOf("x" -> sql), foldOf("x" -> unknown), byFunction)
+      val found = folds.map(fold => value(fold.merge(row(a), row(b)), "x"))
+      assert(found.distinct.size == 1, s"$sql of $a and $b: $found")
+    }
   }
 
   test("a partial version with the column merges it if it has what the expression reads, else it is an error") {
@@ -174,10 +208,11 @@ object RuleExpressionSuite {
 
   private val project = UnsafeProjection.create(schema)
 
+  private val layout = RowLayout(schema, "k", Seq("ts"), None)
+
   private def foldOf(columns: (String, String)*): KeyFold = {
     val functions = columns.toMap.map { case (name, sql) => name -> Computed(sql) }
-    new KeyFold(
-      new ColumnRule(RowLayout(schema, "k", Seq("ts"), None), functions.getOrElse(_, Last), Nil, Nil), "p/group")
+    new KeyFold(new ColumnRule(layout, functions.getOrElse(_, Last), Nil, Nil), "p/group")
   }
 
   private def row(values: Map[String, Any]): Version = {

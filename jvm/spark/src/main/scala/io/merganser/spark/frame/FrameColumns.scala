@@ -60,13 +60,27 @@ private[frame] object FrameColumns {
     // Logs with full rows: the rule would be applied both when they are written and when they are read.
     val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
       (settings.rule.isInstanceOf[StoredRule.UserMerger] || settings.rule.addsValues)
-    if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
+    val isPartial = provided(frame, data, settings).nonEmpty || retractions(frame.schema, settings).isDefined
+    if (!isDelete && mergesTwice && isPartial)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "logs" -> (if (config.version < 8) s"table version ${config.version}"
                    else "a table with versions of its columns"),
         "key" -> Options.MissingColumnsOption.key)
     if (!isDelete) provided(frame, data, settings).foreach(mask => requireRead(mask.columns, data, config, settings))
+  }
+
+  /** Where deletes do more than to remove a row, logs have them as rows, with the columns that mark them. */
+  def requireStoredFlag(
+      frame: StructType,
+      data: StructType,
+      config: TableConfig,
+      settings: WriteConfig
+  ): Unit = {
+    val flag = DeleteCheck.FlagColumn
+    if (settings.rule.decidesDeletes && frame.fieldNames.contains(flag) && !data.fieldNames.contains(flag))
+      throw MerganserException("RULE_DELETES_NOT_STORED", "operation" -> settings.operation, "table" -> config.name,
+        "column" -> flag)
   }
 
   /** Rows that have a column which is merged by an expression have the columns that it reads of them. */
@@ -82,6 +96,13 @@ private[frame] object FrameColumns {
         }
       case _ =>
     }
+
+  /** The column that marks rows which take back what others added, if the frame has it: these are partial rows. */
+  private def retractions(frame: StructType, settings: WriteConfig): Option[String] = settings.rule match {
+    case declared: StoredRule.Declared =>
+      declared.rule.retract.map(_.column).filter(FrameCheck.find(frame, _).isDefined)
+    case _ => None
+  }
 
   /** Whether the frame must have the ordering fields: without them, new keys get null ordering values. */
   private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {

@@ -40,7 +40,7 @@ final class SliceScanBuilder(
 
   /**
    * A struct with an ordering field is read as a whole, whatever fields of it are requested: rows are merged by it. So
-   * is one with a key field, where keys are not stored, and one that an expression of the rule makes or reads.
+   * is one with a key field, where keys are not stored, and one that the rule makes, reads or compares.
    */
   override def pruneColumns(requiredSchema: StructType): Unit = requested = StructType(requiredSchema.map { field =>
     if (wholeStructs.contains(field.name)) table.schema(field.name) else field
@@ -49,7 +49,7 @@ final class SliceScanBuilder(
   private lazy val wholeStructs: Set[String] =
     (table.config.orderingFields ++ (if (table.config.storesKeys) Nil else table.config.recordKeyFields)).flatMap(
       OrderingField.find(table.schema, _)).filter(_.isNested).map(_.column.name).toSet ++
-      table.config.rule.toSeq.flatMap(_.ofExpressions(table.schema))
+      table.config.rule.toSeq.flatMap(_.wholeColumns(table.schema))
 
   override def pushFilters(pushed: Array[Filter]): Array[Filter] = {
     filters = pushed

@@ -183,7 +183,7 @@ object LogCompactionService {
       LogVisibility(table.timeline).copy(maxInstant = instant.requested, history = seen.timeline.history)
     val reader  = readerOf(table, seen, settings, visible)
     val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
-    val deleted = settings.rule.columns(schema).nonEmpty
+    val deleted = settings.rule.readsDeletes(schema)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       val context = TaskContext.get()
       val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())

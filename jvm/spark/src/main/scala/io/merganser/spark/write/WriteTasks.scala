@@ -143,9 +143,9 @@ private[write] final case class WriteTasks(
 
   private def toLogs: LogWrites = {
     val (looksAtRows, lacking) = settings.rule match {
-      case user: StoredRule.UserMerger => (user.columns(schema).nonEmpty, Nil)
+      case user: StoredRule.UserMerger => (user.readsDeletes(schema), Nil)
       case rule =>
-        (rule.columns(schema).nonEmpty,
+        (rule.readsDeletes(schema),
           CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
     }
     val merges = !table.logsPartialRows

@@ -45,7 +45,9 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       case Outcome.Inserted if before == null => "nothing was stored"
       case Outcome.Inserted                   => s"${by(version, before)} after a delete"
       case Outcome.Absent => "a delete of a row that is not there; its tombstone stays until a compaction"
-      case Outcome.Late   => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
+      case Outcome.Late if version.isDelete && rule.decidesDeletes =>
+        s"the row before stays: the delete is late-arriving or ignored, by $ruleName"
+      case Outcome.Late => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
       case Outcome.Deleted =>
         if (version.isUnconditional) "an unconditional delete removes whatever is older"
         else if (version.isDelete) s"the delete won: ${comparison(version, before)}"

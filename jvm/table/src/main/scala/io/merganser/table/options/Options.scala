@@ -71,8 +71,16 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
     oneOf("last", "last_non_null", "first", "first_non_null"), None,
     "How versions of a row merge, column by column: the function of all columns that have none of their own. By " +
       "default `last`. `merganser.rule.column.<name>` sets the function of a column, " +
-      "`merganser.rule.group.<name>.columns` and `….ordering` the columns of a group and its ordering fields; " +
-      "docs/column-rules.md has them.")
+      "`merganser.rule.group.<name>.columns` and `….ordering` the columns of a group and its ordering fields, " +
+      "`….delete` what a delete does to it; docs/column-rules.md has them.")
+  val RuleDelete: OptionEntry = table("merganser.rule.delete", oneOf("remove_row", "reset_group", "ignore"), None,
+    "What a delete with an ordering value does that is not late-arriving: `remove_row`, by default; `reset_group` " +
+      "makes the columns null that are in no group of their own; `ignore`. SQL DELETE removes the row in any case.")
+  val RuleRetractColumn: OptionEntry = table("merganser.rule.retract.column", AnyString, None,
+    "Column of strings that marks rows to be subtracted from the columns that are sums, such as a row as it was " +
+      "before an update.")
+  val RuleRetractValues: OptionEntry = table("merganser.rule.retract.values", NameList, None,
+    "The values of that column that mark such rows, separated by commas; `-U,update_before` if it is not set.")
   val RuleText: OptionEntry = table("merganser.rule", AnyString, None,
     "The functions of all columns as JSON, as tables store them: `{\"version\":1,\"default\":\"last\"," +
       "\"columns\":{\"qty\":\"sum\"}}`.")
@@ -482,7 +490,8 @@ object Options extends ServiceOptions with ClusteringOptions with StreamOptions 
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
-    RuleDefault, RuleText, NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode,
+    RuleDefault, RuleDelete, RuleRetractColumn, RuleRetractValues, RuleText, NullOrderingOption, KeyGeneratorType,
+    KeyGeneratorClass, HiveStyle, UrlEncode,
     DropPartitionColumns,
     SlashedDates, StoredKeys, LogicalTimestamp,
     ComplexKeyWithoutName,

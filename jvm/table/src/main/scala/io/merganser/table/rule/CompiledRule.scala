@@ -49,6 +49,7 @@ object CompiledRule {
 
   private def layoutOf(stored: StoredRule, config: TableConfig, schema: StructType): RowLayout =
     RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), PayloadClasses.markers(config))
+      .copy(ordersDeletes = stored.decidesDeletes)
 
   private def ruleOf(stored: StoredRule, config: TableConfig, layout: RowLayout): MergeRule =
     stored match {
@@ -63,7 +64,7 @@ object CompiledRule {
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
       case declared: StoredRule.Declared =>
         new ColumnRule(layout, declared.of, declared.rule.groupsOf(layout.schema.fieldNames.toSeq),
-          commitMetadataColumns)
+          commitMetadataColumns, declared.rule.delete, declared.fixed ++ MetaColumns.names)
       case StoredRule.Unmerged => throw new IllegalStateException(s"no rule to merge rows of '${config.name}'")
     }
 

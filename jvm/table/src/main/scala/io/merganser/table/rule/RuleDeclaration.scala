@@ -1,12 +1,12 @@
 package io.merganser.table.rule
 
 import io.merganser.merge.MerganserException
-import io.merganser.merge.columns.{ColumnFunction, ColumnGroup, DeclaredRule}
+import io.merganser.merge.columns.{ColumnFunction, ColumnGroup, DeclaredRule, DeletePolicy, Retraction}
 import io.merganser.table.options.Names.lower
 import io.merganser.table.options.{OptionEntry, OptionKind, Options, Settings}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
-import org.apache.spark.sql.types.{ArrayType, MapType, StructType}
+import org.apache.spark.sql.types.{ArrayType, MapType, StringType, StructType}
 
 /** Column rules in the options of a new table, or repeated in those of a later write. */
 object RuleDeclaration {
@@ -14,7 +14,8 @@ object RuleDeclaration {
   def isIn(settings: Settings): Boolean =
     settings.ruleColumns.nonEmpty || settings.ruleGroups.nonEmpty || parts.exists(settings.explicit(_).isDefined)
 
-  private val parts: Seq[OptionEntry] = Seq(Options.RuleDefault, Options.RuleText)
+  private val parts: Seq[OptionEntry] = Seq(Options.RuleDefault, Options.RuleDelete, Options.RuleRetractColumn,
+    Options.RuleRetractValues, Options.RuleText)
 
   /**
    * The rule of a new table, with the names of its schema; None if it is that of its merge mode.
@@ -30,6 +31,8 @@ object RuleDeclaration {
       val rule     = declared.renamed(name => FrameCheck.find(schema, name).fold(name)(_.name))
       rule.columns.foreach { case (column, function) => requirePossible(table, schema, column, function) }
       requireGroups(table, schema, rule)
+      requireDeletes(table, rule)
+      rule.retract.foreach(requireRetractable(table, schema, rule, _))
       Some(rule).filterNot(_.isPlain).map { rule =>
         requireAlone(settings, table, rule)
         rule
@@ -57,17 +60,29 @@ object RuleDeclaration {
       }
       if (settings.explicit(Options.RuleDefault).isDefined)
         require(Options.RuleDefault.key, declared.default, stored(None))
+      settings.explicit(Options.RuleDelete).filterNot(text => rule.exists(_.delete.text == text)).foreach { text =>
+        throw conflict(Options.RuleDelete.key, text, rule.fold("none")(_.delete.text))
+      }
+      for (text <- settings.explicit(Options.RuleRetractColumn); own <- declared.renamed(lower).retract)
+        if (!rule.flatMap(_.renamed(lower).retract).contains(own))
+          throw conflict(Options.RuleRetractColumn.key, text, rule.flatMap(_.retract).fold("none")(shown))
       val groups = rule.map(_.renamed(lower).groups)
       for (group <- declared.renamed(lower).groups if settings.ruleGroups.nonEmpty && !groups.exists(_.contains(group)))
-        throw conflict(s"${Options.RuleGroupPrefix}${group.name}", group.members.mkString(","),
-          groups.flatMap(_.find(_.name == group.name)).fold("none")(_.members.mkString(",")))
+        throw conflict(s"${Options.RuleGroupPrefix}${group.name}", shown(group),
+          groups.flatMap(_.find(_.name == group.name)).fold("none")(shown))
       val isSame = rule.exists(_.renamed(lower) == declared.renamed(lower))
       settings.configured(Options.RuleText).filterNot(_ => isSame).foreach { text =>
         throw conflict(text.name, text.value, rule.fold("none")(_.text))
       }
     }
 
-  private def isByMode(table: TableConfig): Boolean =
+  private def shown(retraction: Retraction): String =
+    s"${retraction.column} (values=${retraction.values.mkString(",")})"
+
+  private def shown(group: ColumnGroup): String =
+    group.members.mkString(",") + (if (group.delete == DeletePolicy.Ignore) "" else s" (delete=${group.delete})")
+
+  private[rule] def isByMode(table: TableConfig): Boolean =
     MergeMode.of(table) != MergeMode.Custom && table.partialUpdateMode.isEmpty && table.legacyPayloadClass.isEmpty
 
   /** With the names as they are in the options. */
@@ -84,12 +99,25 @@ object RuleDeclaration {
     }
     val default = settings.explicit(Options.RuleDefault).flatMap(ColumnFunction.parse)
     val groups  = groupsIn(settings, table)
+    val retract = retractionIn(settings, table)
+    val delete  = settings.explicit(Options.RuleDelete).flatMap(DeletePolicy.parse)
     whole match {
       case Some(rule) =>
         def conflict(option: String, function: ColumnFunction) =
           throw invalid(table, s"$option is '$function', and ${Options.RuleText.key} has another function",
             "Remove one of them")
         default.filter(_ != rule.default).foreach(conflict(Options.RuleDefault.key, _))
+        delete.filter(_ != rule.delete).foreach { policy =>
+          throw invalid(table,
+            s"${Options.RuleDelete.key} is '$policy', and ${Options.RuleText.key} has '${rule.delete}'",
+            "Remove one of them")
+        }
+        retract.filterNot(rule.retract.contains).foreach { own =>
+          throw invalid(table,
+            s"${Options.RuleRetractColumn.key} is '${own.column}', and ${Options.RuleText.key} " +
+              s"has ${rule.retract.fold("none")(shown)}",
+            "Remove one of them")
+        }
         columns.foreach { case (column, function) =>
           if (rule.ignoringCase(column) != function) conflict(Options.RuleColumnPrefix + column, function)
         }
@@ -97,22 +125,44 @@ object RuleDeclaration {
           throw invalid(table, s"${Options.RuleText.key} does not have the groups of other options",
             "Remove one of them")
         rule
-      case None => DeclaredRule.of(columns, default.getOrElse(ColumnFunction.Last), groups)
+      case None =>
+        DeclaredRule.of(columns, default.getOrElse(ColumnFunction.Last), groups,
+          delete.getOrElse(DeletePolicy.RemoveRow), retract)
     }
   }
+
+  private def retractionIn(settings: Settings, table: String): Option[Retraction] = {
+    val values = settings.fields(Options.RuleRetractValues)
+    settings.explicit(Options.RuleRetractColumn) match {
+      case Some(column)           => Some(Retraction(column, if (values.isEmpty) DefaultRetractions else values))
+      case None if values.isEmpty => None
+      case None =>
+        throw invalid(table, s"${Options.RuleRetractValues.key} is set, and no column has them",
+          s"Set ${Options.RuleRetractColumn.key}")
+    }
+  }
+
+  /** Of Flink's row kinds and of change data capture. */
+  private val DefaultRetractions = Seq("-U", "update_before")
 
   private def groupsIn(settings: Settings, table: String): Seq[ColumnGroup] = {
     val parts = settings.ruleGroups.toSeq.map { case (key, value) =>
       val at   = key.lastIndexOf('.')
       val part = lower(key.drop(at + 1))
-      if (at <= 0 || !Set("columns", "ordering")(part))
+      if (at <= 0 || !Set("columns", "ordering", "delete")(part))
         throw invalid(table, s"${Options.RuleGroupPrefix}$key is not an option of a group",
-          s"Set ${Options.RuleGroupPrefix}<name>.columns and ${Options.RuleGroupPrefix}<name>.ordering")
+          Seq("columns", "ordering", "delete").map(own => s"${Options.RuleGroupPrefix}<name>.$own").mkString(
+            "Set ", ", ", ""))
       (lower(key.take(at)), part, OptionKind.NameList.split(value))
     }
     parts.groupBy(_._1).toSeq.sortBy(_._1).map { case (name, own) =>
       def names(part: String) = own.collect { case (_, `part`, names) => names }.flatten
-      ColumnGroup(name, names("columns"), names("ordering"))
+      val delete = names("delete").headOption.map { text =>
+        DeletePolicy.parse(text).getOrElse(throw invalid(table,
+            s"'$text' of group '$name' is not what a delete can do",
+            s"Give one of ${DeletePolicy.all.mkString(", ")}"))
+      }
+      ColumnGroup(name, names("columns"), names("ordering"), delete.getOrElse(DeletePolicy.Ignore))
     }
   }
 
@@ -148,6 +198,48 @@ object RuleDeclaration {
         }
       }
     }
+  }
+
+  /** Without ordering fields no delete of the row is late-arriving, and none would be left to the groups. */
+  private def requireDeletes(table: TableConfig, rule: DeclaredRule): Unit =
+    if (table.orderingFields.isEmpty && rule.delete == DeletePolicy.RemoveRow)
+      rule.groups.find(_.delete != DeletePolicy.Ignore).foreach(group =>
+        throw invalid(table.name,
+          s"a delete of group '${group.name}' is to '${group.delete}', and each delete removes the row, since the " +
+            "table has no ordering fields",
+          s"Set ${Options.RuleDelete.key} to ignore or reset_group, or give the table ordering fields"))
+
+  /** Each column is a sum, or one that the row after the update replaces. */
+  private def requireRetractable(
+      table: TableConfig,
+      schema: StructType,
+      rule: DeclaredRule,
+      retraction: Retraction
+  ): Unit = {
+    val field = schema.find(_.name == retraction.column).getOrElse(throw invalid(table.name,
+        s"there is no column '${retraction.column}' to mark retractions",
+        s"Name one of ${schema.fieldNames.mkString(", ")}"))
+    if (field.dataType != StringType)
+      throw invalid(table.name,
+        s"column '${field.name}', which marks retractions, is ${field.dataType.catalogString}, not string",
+        "Name a column of strings")
+    val functions = schema.fieldNames.toSeq.filterNot(table.fixedColumns).map(name => name -> rule.of(name))
+    functions.find(!_._2.isRetractable).foreach { case (column, function) =>
+      throw invalid(table.name,
+        s"column '$column' is merged by '$function', from which a retraction cannot be taken back",
+        s"Choose sum, last or last_non_null for it, or remove ${Options.RuleRetractColumn.key}")
+    }
+    if (!rule.default.isRetractable)
+      throw invalid(table.name,
+        s"columns that are added later are merged by '${rule.default}', from which a " +
+          "retraction cannot be taken back",
+        s"Choose last or last_non_null as ${Options.RuleDefault.key}, or remove ${Options.RuleRetractColumn.key}")
+    if (rule.sums(schema.fieldNames.toSeq).isEmpty)
+      throw invalid(table.name, "it has no sum from which retractions could be taken back",
+        s"Give a column the function sum, or remove ${Options.RuleRetractColumn.key}")
+    if (rule.of(field.name) != ColumnFunction.Last)
+      throw invalid(table.name, s"column '${field.name}' marks retractions and is merged by '${rule.of(field.name)}'",
+        "Remove its function")
   }
 
   private def requirePossible(

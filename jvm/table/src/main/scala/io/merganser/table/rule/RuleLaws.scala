@@ -32,13 +32,20 @@ object RuleLaws {
       val needed = CompiledRule.layoutSchema(StructType(Seq(column)), schema, config, stored)
       column.name -> ofLayout(stored, config, needed)
     }
-    val rows = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
-    RuleCheck(rule.copy(fixed = fixed(stored, config), narrow = narrow), rows, markers(stored), cases, seed)
+    val rows  = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
+    val known = rule.copy(fixed = fixed(stored, config), sums = sums(stored, columns), narrow = narrow)
+    RuleCheck(known, rows, markers(stored), cases, seed)
   }
 
   /** The versions that are merged with each other have one key and one partition. */
   private def fixed(stored: StoredRule, config: TableConfig): Set[String] =
     (config.recordKeyFields ++ config.partitionFields).toSet -- stored.orderingFields
+
+  private def sums(stored: StoredRule, columns: StructType): Set[String] = stored match {
+    case declared: StoredRule.Declared if declared.rule.retract.isDefined =>
+      declared.rule.sums(columns.fieldNames.toSeq).toSet -- declared.fixed
+    case _ => Set.empty
+  }
 
   private def ofLayout(stored: StoredRule, config: TableConfig, schema: StructType): RuleOfLayout = {
     val compiled = CompiledRule(stored, config, schema)

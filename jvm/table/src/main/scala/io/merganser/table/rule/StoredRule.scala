@@ -39,6 +39,16 @@ sealed trait StoredRule extends Serializable {
   /** True if the winner depends only on the ordering fields and on the columns that mark deletes. */
   def isDecidedByOrdering: Boolean = !fillsColumns
 
+  /** True if a delete with an ordering value may do something else than to remove its row. */
+  def decidesDeletes: Boolean = false
+
+  /**
+   * True if the rule uses columns of a delete other than its ordering value.
+   *
+   * @param table the table's data columns
+   */
+  def readsDeletes(table: StructType): Boolean = columns(table).nonEmpty
+
   /** True if a version that is merged twice, or that repeats values of the stored row, may change the row. */
   def addsValues: Boolean = false
 
@@ -102,7 +112,13 @@ object StoredRule {
 
     def of(column: String): ColumnFunction = if (fixed(column)) ColumnFunction.Last else rule.of(column)
 
+    override def columns(table: StructType): Seq[String] = rule.removing.filter(table.fieldNames.contains)
+
     override def columnsFor(merged: Seq[String], table: StructType): Seq[String] = rule.neededFor(merged, table)
+
+    override def decidesDeletes: Boolean = rule.decidesDeletes
+
+    override def readsDeletes(table: StructType): Boolean = decidesDeletes
 
     override def fillsColumns: Boolean = true
 

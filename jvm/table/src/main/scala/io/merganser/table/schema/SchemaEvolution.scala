@@ -93,6 +93,9 @@ object SchemaEvolution {
     for (group <- groups; column <- group.members if !after.exists(_.name == column))
       throw conflict(config.name,
         s"column '$column', which is in the group '${group.name}', would have another name or be dropped")
+    for (retraction <- config.rule.flatMap(_.retract) if !after.exists(_.name == retraction.column))
+      throw conflict(config.name,
+        s"column '${retraction.column}', which marks retractions, would have another name or be dropped")
     for (rule <- config.rule; (column, function) <- rule.columns)
       after.find(_.name == column) match {
         case None => throw conflict(config.name,

@@ -74,11 +74,13 @@ object TableConflicts {
       case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
-      case Options.RuleDefault | Options.RuleText            => None // with the functions of columns
-      case Options.PayloadClass                              => payload(value, table)
-      case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
-      case Options.DeleteField | Options.DeleteMarker        => deleteMarker(entry, value, table)
-      case Options.NullOrderingOption                        =>
+      case Options.RuleDefault | Options.RuleDelete | Options.RuleText | Options.RuleRetractColumn |
+          Options.RuleRetractValues =>
+        None // with the functions of columns
+      case Options.PayloadClass                       => payload(value, table)
+      case Options.PayloadOrderingField               => unless(joined(table.orderingFields))
+      case Options.DeleteField | Options.DeleteMarker => deleteMarker(entry, value, table)
+      case Options.NullOrderingOption                 =>
         // A write may be stricter than its table.
         if (value == "reject") None else table.properties.get(entry.key).flatMap(unless)
       case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(option, table)

@@ -55,7 +55,7 @@ object PreparedRows {
    * @param schema          the table's data columns
    * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param allowMissing    true if absent columns become null, as in a delete by key
-   * @param masks           which columns rows provide; the frame's column [[PreparedSchema.Mask]] has the index of each
+   * @param ownMasks        which columns rows provide; the frame's column [[PreparedSchema.Mask]] has the index of each
    *                        row's mask, and without it all rows have the first
    * @param global          how keys are looked up in all partitions, if they are
    */
@@ -67,7 +67,7 @@ object PreparedRows {
       unconditionalDelete: Column,
       allowMissing: Boolean,
       rejectNullOrdering: Boolean,
-      masks: Seq[ColumnMask] = Nil,
+      ownMasks: Seq[ColumnMask] = Nil,
       global: Option[IndexType.GlobalKeys] = None
   ): PreparedRows = {
     val names = frame.schema.fieldNames
@@ -77,13 +77,15 @@ object PreparedRows {
     val isGenerated  = names.contains(GeneratedKeys.Column)
     val identity = ((if (isIdentified) Seq(StatementKey, StatementPath, StatementArrival) else Nil) ++
       (if (isGenerated) Seq(GeneratedKeys.Column) else Nil)).map(quoted)
+    val hasMask = names.contains(PreparedSchema.Mask)
     val mask =
-      if (masks.isEmpty) Nil
-      else
-        Seq((if (names.contains(PreparedSchema.Mask)) quoted(PreparedSchema.Mask) else lit(0)).as(PreparedSchema.Mask))
-    val hasOrigin = isIdentified && global.isDefined
-    val moves     = hasOrigin && global.exists(_.move)
-    val carried   = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
+      if (ownMasks.isEmpty) Nil
+      else Seq((if (hasMask) quoted(PreparedSchema.Mask) else lit(0)).as(PreparedSchema.Mask))
+    val retractions = Retractions.of(rule, config, schema, frame.schema, ownMasks)
+    val masks       = retractions.fold(ownMasks)(_.masks)
+    val hasOrigin   = isIdentified && global.isDefined
+    val moves       = hasOrigin && global.exists(_.move)
+    val carried     = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
         Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
@@ -97,8 +99,8 @@ object PreparedRows {
       if (!rejectNullOrdering) Nil
       else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
-        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(
-          !quoted(PreparedSchema.UnconditionalDelete))((own, i) =>
+        val isRow = !quoted(PreparedSchema.UnconditionalDelete) && !retractions.fold(lit(false))(_.marker)
+        val isOwn = ownMasks.indices.filterNot(ownMasks(_).columns.contains(field)).foldLeft(isRow)((own, i) =>
           own && quoted(PreparedSchema.Mask) =!= i)
         Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, key)
       }
@@ -115,22 +117,27 @@ object PreparedRows {
         when(quoted(PreparedSchema.UnconditionalDelete), coalesce(quoted(StatementPath), path)).otherwise(path)
       else coalesce(quoted(StatementPath), path)
     val origin = if (hasOrigin) Seq(quoted(StatementPath).as(PreparedSchema.Origin)) else Nil
-    val columns = schema.map(f => quoted(f.name)) ++
+    val columns = schema.map(f => retractions.fold(quoted(f.name))(_.value(f)).as(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
         rowPath.as(MetaColumns.PartitionPath),
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
-      ) ++ control.map(f => quoted(f.name)) ++
+      ) ++ control.map(f => retractions.fold(quoted(f.name))(_.value(f)).as(f.name)) ++
       Seq((if (isIdentified) coalesce(quoted(StatementArrival), position) else position).as(PreparedSchema.Arrival),
-        quoted(PreparedSchema.UnconditionalDelete)) ++ (if (masks.isEmpty) Nil
-                                                        else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
-        quoted)
+        quoted(PreparedSchema.UnconditionalDelete)) ++
+      (if (masks.isEmpty) Nil else Seq(maskOf(ownMasks, retractions).as(PreparedSchema.Mask))) ++ origin ++
+      carried.map(quoted)
     val known =
       PreparedSchema(schema, control, masks, carried.contains(PreparedSchema.Outcome),
         carried.contains(PreparedSchema.SliceColumn.name),
         hasOrigin, rule.nullsAreMissing)
     PreparedRows(aligned.select(columns: _*), known, aligned, requirements)
+  }
+
+  private def maskOf(ownMasks: Seq[ColumnMask], retractions: Option[Retractions]): Column = {
+    val own = if (ownMasks.isEmpty) lit(PreparedSchema.FullRow) else quoted(PreparedSchema.Mask)
+    retractions.fold(own)(_.mask(own))
   }
 
   /** A change of a stored row must not alter the columns that its key or path is computed from. */

@@ -232,6 +232,21 @@ class RollbackResult(RestoreResult):
 
 
 @dataclass(frozen=True)
+class RuleChange(Shown):
+    """What a change of the merge rule changed, or what a dry run would change."""
+
+    options: dict[str, tuple[str | None, str | None]]
+    """Options of the rule that differ, each with its value before and after; ``None`` where it has none."""
+    file_slices_compacted: int
+    """Those whose logs were merged by the rule of before."""
+
+    @classmethod
+    def from_wire(cls, rows: list[dict[str, Any]]) -> RuleChange:
+        compacted = rows[0]["fileSlicesCompacted"] if rows else 0
+        return cls({row["option"]: (row["before"], row["after"]) for row in rows}, compacted)
+
+
+@dataclass(frozen=True)
 class DuplicateCopy(Shown):
     """A row of a key that is stored more than once, or the row that its copies are merged into."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Literal, overload
 
 from pyspark.sql import SparkSession
 
-from merganser._arguments import Columns
+from merganser._rule_options import Columns, rule_options
 from merganser._shown import Results
 from merganser._transport import Transport, transport_for
 from merganser.config import Options, merged_options
@@ -25,6 +25,7 @@ from merganser.service_results import (
     RepairResult,
     RestoreResult,
     RollbackResult,
+    RuleChange,
     Savepoint,
     ServiceStatus,
 )
@@ -41,6 +42,37 @@ class TableServices(TableDryRuns):
     def path(self) -> str:
         """Where the table is."""
         raise NotImplementedError
+
+    def change_rule(
+        self,
+        rule: Mapping[str, str] | None = None,
+        *,
+        rule_groups: Mapping[str, Mapping[str, Columns]] | None = None,
+        rule_delete: str | None = None,
+        rule_retract: Mapping[str, Columns] | None = None,
+        dry_run: bool = False,
+        options: Options | None = None,
+    ) -> RuleChange:
+        """Give the table another rule of columns, by which later versions of its rows merge.
+
+        Rows stay as they are: what logs have is merged by the rule of before, in a compaction. What is not named stays
+        as it is in the rule; ``last`` takes a function from a column.
+
+        Args:
+            rule: Functions of columns, as for :meth:`Table.create`.
+            rule_groups: Parts of groups of columns.
+            rule_delete: What a delete does.
+            rule_retract: Which rows are subtracted from sums.
+            dry_run: Only report what would be changed.
+            options: Settings of the compaction, by their ``hoodie.*`` names.
+
+        Raises:
+            MerganserError: ``RULE_INVALID``: the rule is not possible. ``RULE_CHANGE_REFUSED``: a write is running, or
+                the table is merged by a payload class or a merger.
+        """
+        named = rule_options(rule, rule_groups, rule_delete, rule_retract)
+        wire = merged_options(named, options)
+        return RuleChange.from_wire(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
 
     @overload
     def compact(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...

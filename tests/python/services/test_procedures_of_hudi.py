@@ -101,6 +101,7 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
 
 def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
     own = {
+        "change_rule",
         "check_rule",
         "create_table",
         "describe_table",

@@ -2,10 +2,12 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.service.RuleService
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.PropertiesUpdate
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.RuleChange
 import io.merganser.table.settings.{AlteredSettings, TableAccess}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -42,7 +44,7 @@ object TableAlteration {
     val rest =
       edited(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
     if (changes.exists(!_.isInstanceOf[ColumnChange])) {
-      session.sessionState.catalog.alterTable(entry.copy(properties = rest,
+      session.sessionState.catalog.alterTable(entry.copy(properties = withoutRule(rest, changes),
           comment = comment.get(TableCatalog.PROP_COMMENT),
           owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
     }
@@ -65,7 +67,7 @@ object TableAlteration {
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
       FolderEntries.update(session, path)(entry =>
-        entry.copy(properties = edited(entry.properties, changes, _ => true)))
+        entry.copy(properties = withoutRule(edited(entry.properties, changes, _ => true), changes)))
     register()
   }
 
@@ -120,10 +122,22 @@ object TableAlteration {
       case (now, _)                                                     => now
     }
 
+  /** The table itself has its rule; what the entry has of one is that of before. */
+  private def withoutRule(properties: Map[String, String], changes: Seq[TableChange]): Map[String, String] =
+    if (changes.exists(isOfRule)) properties.filterNot { case (key, _) => RuleChange.isOfRule(key) }
+    else properties
+
+  private def isOfRule(change: TableChange): Boolean = change match {
+    case set: SetProperty        => RuleChange.isOfRule(set.property)
+    case removed: RemoveProperty => RuleChange.isOfRule(removed.property)
+    case _                       => false
+  }
+
   /** Writes settings among the properties to the table itself. */
   private def settle(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
-    val config = OpenTable.load(session, path).config
-    val edits = changes.flatMap {
+    val config          = OpenTable.load(session, path).config
+    val (ofRule, other) = changes.partition(isOfRule)
+    val edits = other.flatMap {
       case set: SetProperty => edit(label, config, set.property, Some(set.value))
       case removed: RemoveProperty =>
         try edit(label, config, removed.property, None)
@@ -132,6 +146,9 @@ object TableAlteration {
       case other =>
         throw fixed(label, other.getClass.getSimpleName, "", "it is not a change of properties, comments or columns")
     }
+    if (ofRule.nonEmpty)
+      RuleService.change(session, path, ofRule.collect { case set: SetProperty => set.property -> set.value }.toMap,
+        ofRule.collect { case removed: RemoveProperty => removed.property }.toSet)
     if (edits.nonEmpty) update(session, path)(old => edits.foldLeft(old)((now, change) => change(now)))
   }
 

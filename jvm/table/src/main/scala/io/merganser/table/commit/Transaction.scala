@@ -436,9 +436,9 @@ object Transaction {
     if (now.version != config.version)
       conflict(s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
     Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
-      "hoodie.record.merge.mode")
+      "hoodie.record.merge.mode", io.merganser.table.options.Options.RuleText.key)
       .find(key => now.properties.get(key) != config.properties.get(key))
-      .foreach(key => conflict(s"the table was recreated with another '$key' meanwhile"))
+      .foreach(key => conflict(s"the table got another '$key' meanwhile"))
     now
   }
 }

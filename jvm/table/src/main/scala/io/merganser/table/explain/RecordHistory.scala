@@ -154,7 +154,8 @@ final class RecordHistory(
       }
     }
 
-    private def addLogs(slice: FileSlice): Unit = {
+    /** Logs of an earlier rule are not merged any more: what became of them is in the next base file. */
+    private def addLogs(slice: FileSlice): Unit = if (reader.isOfRule(slice)) {
       opened += OpenedFiles(0, 0, slice.logs.count(!_.name.endsWith(".cdc")))
       val trace = new KeyTrace(fold, state)
       reader.eachVersion(slice)(new VersionReceiver {

@@ -102,6 +102,9 @@ final case class TableConfig(properties: Map[String, String]) {
     }
   }
 
+  /** Requested time of the newest write under another rule than the table has now; None if there is none. */
+  def ruleSince: Option[String] = text(TableConfig.RuleSince)
+
   /**
    * Columns that a merge takes from the winner, whatever rule is declared: what identifies a row, orders or deletes it.
    */
@@ -178,6 +181,9 @@ object TableConfig {
 
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
+
+  /** Set by a change of the rule. */
+  val RuleSince = "merganser.rule.since"
 
   private val Versions = Set("6", "8", "9")
 

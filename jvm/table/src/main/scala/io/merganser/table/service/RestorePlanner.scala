@@ -91,6 +91,7 @@ private[service] final class RestorePlanner(
   private def plan(target: Option[String], staying: Seq[Instant], isAfter: Instant => Boolean): PlannedRestore = {
     val taken =
       whole.instants.filter(i => i.action.whenCompleted.isWrite && isAfter(i)).reverse.filterNot(isFailed)
+    requireOwnRule(taken)
     requireFinished(taken)
     requireUnsaved(taken)
     requireNoneRunning(taken)
@@ -129,6 +130,11 @@ private[service] final class RestorePlanner(
   }
 
   // --- what refuses it -----------------------------------------------------------------------------------------------
+
+  /** Versions that were merged under the rule before would be merged by that of now. */
+  private def requireOwnRule(taken: Seq[Instant]): Unit =
+    for (since <- config.ruleSince; instant <- taken.map(_.requested).find(_ <= since))
+      throw MerganserException("RESTORE_BEFORE_RULE", "path" -> storage, "instant" -> instant, "since" -> since)
 
   private def unknown(instant: String): MerganserException =
     MerganserException("RESTORE_INSTANT_UNKNOWN", "path" -> storage, "instant" -> instant,

@@ -278,6 +278,7 @@ final class SliceReader(
 
   /** Passes the versions in the slice's logs one by one, oldest first; none is merged with another. */
   def eachVersion(slice: FileSlice)(receiver: VersionReceiver): Unit = missingNamed(slice) {
+    requireOwnRule(slice)
     val sink = new VersionSink(compiled.layout) {
       override def block(log: LogFile, instant: String): Unit = receiver.block(log, instant)
       override protected def add(version: Version): Unit      = receiver.add(version)
@@ -339,7 +340,17 @@ final class SliceReader(
   private def newBuffer(slice: FileSlice): VersionBuffer =
     new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
 
+  /** Whether the slice's logs were written under the rule that the table has; another one would give other rows. */
+  def isOfRule(slice: FileSlice): Boolean =
+    config.ruleSince.forall(since => slice.logs.forall(_.instant > since))
+
+  private def requireOwnRule(slice: FileSlice): Unit =
+    if (!isOfRule(slice))
+      throw io.merganser.merge.MerganserException("RULE_CHANGED_SINCE", "table" -> config.name,
+        "fileGroup" -> slice.fileId, "since" -> config.ruleSince.getOrElse("none"))
+
   private def scan(slice: FileSlice, next: Version => Unit): LogScanned = missingNamed(slice) {
+    requireOwnRule(slice)
     val sink = new VersionSink(compiled.layout) {
       override protected def add(version: Version): Unit = next(version)
     }

@@ -83,6 +83,7 @@ object Procedure {
 
   val all: Seq[Procedure] = Seq(
     ArchiveCommits,
+    ChangeRule,
     CheckKeys,
     CheckRule,
     CompareRule,

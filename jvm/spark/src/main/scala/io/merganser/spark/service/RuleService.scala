@@ -1,0 +1,47 @@
+package io.merganser.spark.service
+
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.commit.RuleUpdate
+import io.merganser.table.rule.{ChangedPart, RuleChange}
+import io.merganser.table.settings.{TableAccess, WriteConfig}
+import org.apache.spark.sql.SparkSession
+
+/** Changes the merge rule of a table that has rows; they stay as they are, and later versions merge by the new one. */
+object RuleService {
+
+  /**
+   * @param compacted file slices whose logs are merged by the rule of before, or that would be
+   */
+  final case class Result(parts: Seq[ChangedPart], compacted: Int)
+
+  /**
+   * Changes the rule, where no stored version is still to be merged.
+   *
+   * @param set     options of a rule
+   * @param removed options that the rule is not to have
+   * @throws io.merganser.merge.MerganserException what [[RuleChange.of]] and [[RuleUpdate.run]] throw
+   */
+  def change(session: SparkSession, path: String, set: Map[String, String], removed: Set[String]): Seq[ChangedPart] = {
+    val table  = OpenTable.load(session, path)
+    val access = TableAccess.of(session.conf.getAll, table.config)
+    RuleUpdate.run(table.storage, access)(RuleChange.of(_, table.schema, set, removed)).parts
+  }
+
+  /** What [[compactAndChange]] would do. */
+  def preview(table: OpenTable, set: Map[String, String]): Result = {
+    val parts = RuleChange.of(table.config, table.schema, set).parts
+    Result(parts, if (parts.isEmpty) 0 else RuleUpdate.withLogs(table.storage, table.config, table.timeline).size)
+  }
+
+  /** Merges all logs by the rule that the table has, then changes it. */
+  def compactAndChange(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      set: Map[String, String]
+  ): Result = {
+    val expected = preview(table, set)
+    if (expected.compacted > 0) CompactionService.scheduleAndRun(session, table, settings)
+    Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)
+  }
+}

@@ -1,0 +1,49 @@
+package io.merganser.table.commit
+
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.RuleChange
+import io.merganser.table.settings.TableAccess
+import io.merganser.table.slice.{FileSlice, TableView}
+import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.Timeline
+
+/**
+ * Gives a table another rule of columns. Only merges that follow are made by it: no version may be left that would be
+ * merged by another rule than when it was written, so no file slice has logs, and no write is running.
+ */
+object RuleUpdate {
+
+  /**
+   * @param change of the table as it is under the lock
+   * @throws io.merganser.merge.MerganserException RULE_CHANGE_REFUSED naming file slices with logs, or the write that
+   *                                               runs; LOCK_TIMEOUT; no property is changed then
+   */
+  def run(storage: Storage, access: TableAccess)(change: TableConfig => RuleChange): RuleChange =
+    TableLock.hold(storage, access.lock) { _ =>
+      val config   = TableConfig.repair(storage)
+      val timeline = Timeline.load(storage, config)
+      TableFeatures.requireWritable(storage, config, timeline, access.permits)
+      val changed = change(config)
+      if (changed.parts.nonEmpty) {
+        timeline.pending.find(_.action.whenCompleted.isWrite).foreach { i =>
+          throw RuleChange.refused(config, s"its ${i.action} ${i.requested} is not complete",
+            "Wait for it; if its process has died, CALL rollback_failed_writes")
+        }
+        val logged = withLogs(storage, config, timeline)
+        logged.headOption.foreach { slice =>
+          throw RuleChange.refused(config,
+            s"${logged.size} of its file slices have logs, such as '${slice.fileId}', whose versions were written " +
+              "under the rule that it has",
+            "Compact the table, or call change_rule, which does so first")
+        }
+        // A table without a commit has nothing that was written under another rule.
+        val since = timeline.completed.lastOption.map(TableConfig.RuleSince -> _.requested)
+        TableConfig.updateUnderLock(storage, changed.applied(_) ++ since)
+      }
+      changed
+    }
+
+  /** The file slices whose rows are merged when they are read. */
+  def withLogs(storage: Storage, config: TableConfig, timeline: Timeline): Seq[FileSlice] =
+    new TableView(storage, config, timeline).slices.filter(_.logs.nonEmpty)
+}

@@ -36,13 +36,13 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
         write(storage, "k1@15=A k2@15=B k4@10=d", inserts)
         folder.resolve("prepared")
       }
-      everyRepair(prepared, mergeOnRead, copies = 6)()
+      everyRepair(prepared, mergeOnRead, copies = 6)(_ => true)
     }
 
   for (mergeOnRead <- if (isFull) Seq(false, true) else Seq(true))
-    test(s"a repair in two commits, of keys outside of their buckets, ${if (mergeOnRead) "merge on read"
-      else "copy on write"}: whichever operation fails, a reader sees the copies or the merged rows, and the next " +
-      "repair completes it and removes the emptied file groups") {
+    test(s"a repair in two commits, of keys outside of their buckets, merge on read $mergeOnRead: whichever " +
+      "operation fails, a reader sees the copies or the merged rows, and the next repair completes it and removes the emptied " +
+      "file groups") {
       val prepared: NioPath = {
         val storage = faulty("prepared")
         val created = options(mergeOnRead, bucketed = true) + ("hoodie.bucket.index.num.buckets" -> "4")
@@ -57,8 +57,8 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
       assert(groups(all).forall(_ < 2))
       val commits = Timeline.load(all, TableConfig.load(all)).completed.map(_.action)
       assert(commits.last == Action.ReplaceCommit && commits.count(_ == Action.ReplaceCommit) == 1, commits)
-      everyRepair(prepared, mergeOnRead, copies = seen(copy(prepared, "counted rows")).rows.size)(storage =>
-        groups(storage).forall(_ < 2))
+      val copies = seen(copy(prepared, "copies")).rows.size
+      everyRepair(prepared, mergeOnRead, copies)(storage => groups(storage).forall(_ < 2))
     }
 
   /** The numbers of buckets in the names of the file groups that a reader finds. */
@@ -79,8 +79,7 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
     ()
   }
 
-  private def everyRepair(prepared: NioPath, mergeOnRead: Boolean, copies: Int)(isWhole: Storage => Boolean =
-    _ => true): Unit = {
+  private def everyRepair(prepared: NioPath, mergeOnRead: Boolean, copies: Int)(isWhole: Storage => Boolean): Unit = {
     val old = seen(copy(prepared, "old"))
     val all = copy(prepared, "all")
     repair(all)

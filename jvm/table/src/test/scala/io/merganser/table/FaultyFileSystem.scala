@@ -324,6 +324,20 @@ object FaultyFileSystem {
     found.asScala.toSeq
   }
 
+  /**
+   * The operations of the body, in their order, each with a hash of the methods and lines that called it and of what
+   * it does, without the file.
+   */
+  def recordedWithCallers(body: => Any): Seq[(String, Int)] = {
+    val found = new ConcurrentLinkedQueue[(String, Int)]
+    watching { what =>
+      val callers =
+        Thread.currentThread.getStackTrace.toSeq.map(f => s"${f.getClassName}.${f.getMethodName}:${f.getLineNumber}")
+      found.add(what -> (what.takeWhile(_ != ' '), callers).hashCode); ()
+    }(operations(body))
+    found.asScala.toSeq
+  }
+
   /** Whether an operation changes what is stored. */
   def isChange(what: String): Boolean = !Seq("open", "list", "exists", "status").contains(what.takeWhile(_ != ' '))
 

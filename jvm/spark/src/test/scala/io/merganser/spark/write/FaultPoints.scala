@@ -3,23 +3,26 @@ package io.merganser.spark.write
 import java.nio.file.{Path => NioPath}
 
 import io.merganser.spark.{LocalSession, MerganserCatalog}
-import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, FaultyFileSystem, FolderState, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Storage, TableLock}
 import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types.{BooleanType, StringType, StructType}
 
 import scala.collection.JavaConverters._
+import scala.collection.mutable
 
 /**
  * Faults of the file system at the operations of an action through Spark.
  *
  * With the environment variable MERGANSER_FULL=1 these are all: each operation fails once without effect; each one that
  * changes what is stored also takes effect and fails, is done by half, hangs, and is the first one that has no effect,
- * as after the death of the process. Operations that only read make no difference to a death. Otherwise some points of
- * all these kinds are drawn, MERGANSER_POINTS of each action if it is set, and others with another MERGANSER_SEED.
+ * as after the death of the process. Operations that only read make no difference to a death. What readers and the next
+ * write do is checked once for each different folder that an action left ([[FolderState]]): both depend on nothing
+ * else. Otherwise some points of all these kinds are drawn, MERGANSER_POINTS of each action if it is set, and others
+ * with another MERGANSER_SEED.
  */
 trait FaultPoints extends LocalSession { this: TableSuite =>
 
@@ -119,10 +122,13 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
   ) => Unit): Unit = {
     spark.sparkContext.setInterruptOnCancel(true)
     val counted    = copy(prepared, "counted")
-    val operations = FaultyFileSystem.recorded(work(counted))
+    val recorded   = FaultyFileSystem.recordedWithCallers(work(counted))
+    val operations = recorded.map(_._1)
     FileUtils.deleteDirectory(folder.resolve("counted").toFile)
     actions += 1
-    val chosen = if (isFull) all(operations) else some(all(operations))
+    val chosen  = if (isFull) withoutRepeatedReads(all(operations), recorded) else some(all(operations))
+    val states  = new FolderState(prepared)
+    val checked = mutable.Set.empty[(Boolean, Seq[String])]
     for (((n, fault), i) <- chosen.zipWithIndex) {
       val name    = s"point-$i"
       val storage = copy(prepared, name)
@@ -131,7 +137,10 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
         case _          => FaultyFileSystem.failing(n, fault)(work(storage))
       }
       val failed = at.map(operation => s"$fault: operation $operation ${fault.name}; ended in $done")
-      try check(storage, done.isRight, failed)
+      try
+        // Another thread that goes on holding the lock is no part of the folder.
+        if (isFull && !checked.add(done.isRight -> states.of(folder.resolve(name)))) TableLock.hold(storage)(_ => ())
+        else check(storage, done.isRight, failed)
       catch {
         case e: Exception if !e.isInstanceOf[org.scalatest.exceptions.TestFailedException] =>
           throw new AssertionError(s"$failed: $e", e)
@@ -139,7 +148,8 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
       FileUtils.deleteDirectory(folder.resolve(name).toFile)
     }
     tried += chosen.size
-    info(s"${operations.size} operations, ${operations.count(isChange)} of them changes; ${chosen.size} points")
+    info(s"${operations.size} operations, ${operations.count(isChange)} of them changes; ${chosen.size} points" +
+      (if (isFull) s", which left ${checked.size} different folders" else ""))
     assert(operations.size > 5)
   }
 
@@ -155,6 +165,16 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
     numbered.map(_._1 -> Before) ++ changes.map(_._1 -> Dead) ++ changes.lastOption.map(_._1 -> DeadAfter) ++
       changes.map(_._1 -> After) ++ halves.map(_._1 -> Lost) ++
       changes.zipWithIndex.map { case ((n, _), i) => n -> Hung(takesEffect = i % 2 == 0) }
+  }
+
+  /**
+   * Of reads that the same lines of code call, with no change of the table between them, one: their failures are equal.
+   */
+  private def withoutRepeatedReads(points: Seq[(Int, Fault)], recorded: Seq[(String, Int)]): Seq[(Int, Fault)] = {
+    val changes         = recorded.scanLeft(0) { case (n, (what, _)) => if (isChange(what)) n + 1 else n }
+    val (reads, others) = points.partition { case (n, _) => !isChange(recorded(n - 1)._1) }
+    val different       = mutable.Set.empty[(Int, Int)]
+    reads.filter { case (n, _) => different.add(changes(n - 1) -> recorded(n - 1)._2) } ++ others
   }
 
   /** One of each of as many equal parts, deaths first: the parts begin with their kinds. */

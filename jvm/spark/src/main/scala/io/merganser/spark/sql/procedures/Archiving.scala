@@ -25,9 +25,9 @@ object ArchiveCommits extends TableProcedure {
     Parameter.options
   )
 
-  /** Hudi's column, which is 0, and what was archived. */
   override val measures: Seq[String] = Seq("instants_archived")
 
+  /** Hudi's column, which is 0, and what was archived. */
   override val result: StructType = Procedure.columns(
     "result" -> IntegerType,
     "instants_archived" -> IntegerType,

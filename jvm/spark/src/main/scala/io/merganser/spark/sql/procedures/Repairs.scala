@@ -33,6 +33,8 @@ object RemoveOrphanFiles extends TableProcedure {
 
   override val result: StructType = OrphanColumns.result
 
+  override val measures: Seq[String] = Seq("size_in_bytes")
+
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings  = arguments.settings(session, table)
     val olderThan = arguments.time("older_than")

@@ -142,6 +142,25 @@ def test_a_read_that_was_planned_before_a_clean_finishes_or_names_the_setting_to
     assert table.df().collect()[0]["name"] == "newest"
 
 
+def test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    table = upserted(spark, path, 2, **OFF, **{TYPE: MOR})
+    begun = load(spark, path)
+    planned = begun.rdd.map(lambda row: row["name"])
+    assert planned.getNumPartitions() > 0
+    table.compact()
+    table.clean(options=ONE)
+    assert planned.collect() == ["v1"], "what the compaction replaced is that before the retained commit"
+    save(frame(spark, [(1, "newer", 9)], COLUMNS), path, {**OFF})
+    table.clean(options=ONE)
+    with pytest.raises(Exception, match="SLICE_FILE_MISSING") as gone:
+        planned.collect()
+    assert "hoodie.clean.commits.retained" in str(gone.value)
+    assert table.df().collect()[0]["name"] == "newer"
+
+
 def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "cleaning.md").read_text()
     path = str(tmp_path / "t")

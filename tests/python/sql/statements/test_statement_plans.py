@@ -237,6 +237,15 @@ def test_calls_of_services_show_on_the_sql_tab_what_they_did(sql: Sql) -> None:
         sql.run(f"INSERT INTO {rewritten} VALUES (1, {ts}, 'a')")
     sql.run(f"CALL run_clean(table => '{rewritten}', retain_commits => 1)")
     assert metrics_of_last_statement(sql.spark)["total files deleted"] == "1"
+    sql.run(f"CALL run_clustering(table => '{rewritten}')")
+    clustered = metrics_of_last_statement(sql.spark)
+    assert (clustered["files replaced"], clustered["rows written"]) == ("1", "3")
+    sql.run(f"CALL rollback_to_instant(table => '{rewritten}')")
+    assert metrics_of_last_statement(sql.spark)["commits lost"] == "1"
+    sql.run(f"CALL archive_commits(table => '{rewritten}', min_commits => 1, max_commits => 2, retain_commits => 0)")
+    assert "instants archived" in metrics_of_last_statement(sql.spark)
+    sql.run(f"CALL remove_orphan_files(table => '{rewritten}')")
+    assert "size in bytes" in metrics_of_last_statement(sql.spark)
 
 
 @each_kind

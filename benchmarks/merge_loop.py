@@ -61,7 +61,6 @@ CASES = [
     Case("batches", "partial-update", "5"),
     Case("batches", "event-time-1", "100"),
     Case("sorted", "sum-max", "5"),
-    Case("sorted", "sum-max", "100"),
     Case("batches", "sum-max", "5"),
 ]
 

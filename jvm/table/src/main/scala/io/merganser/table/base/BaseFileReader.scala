@@ -246,7 +246,7 @@ private object BaseFileReader {
   private val FiltersThatRead =
     Seq(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED)
 
-  /** Row groups up to this size are read in less time than it takes to find out which pages have a match. */
+  /** In row groups up to this size the filters that read take more bytes than they save. */
   private val SmallBytes = 1L << 20
 
   /** Reads dates as written, without rebasing to another calendar. */

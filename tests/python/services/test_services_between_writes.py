@@ -22,6 +22,7 @@ from merganser import Table
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
 BATCHES = 6
+WRITES = ("commit", "deltacommit", "replacecommit")
 
 # One rule of each make on one type of table; all rules on both types with MERGANSER_FULL=1.
 CHOSEN = {
@@ -54,7 +55,7 @@ class Services:
 
     def run_some(self, batch: int) -> None:
         self.batch = batch
-        choices = [self.clean, self.archive, self.savepoint, self.cluster]
+        choices = [self.clean, self.archive, self.savepoint, self.cluster, self.repair]
         if self.table.type == "MERGE_ON_READ":
             choices += [self.compact, self.plan_compaction, self.compact_logs]
         for service in self.rng.sample(choices, self.rng.randint(1, 3)):
@@ -88,6 +89,14 @@ class Services:
         options = {**self.rule.for_readers, "hoodie.log.compaction.blocks.threshold": "2"}
         self.table.compact_logs(options=options)
 
+    def repair(self) -> None:
+        assert self.table.repair_duplicates(options=self.rule.for_readers).keys == 0
+        assert self.table.remove_orphan_files() == []
+
+    def newest_write(self) -> str:
+        written = [e for e in self.table.history() if e.action in WRITES and e.state == "COMPLETED"]
+        return max(entry.instant for entry in written)
+
     def compact(self) -> None:
         self.table.compact(options=self.rule.for_readers)
         self.compacted.add(self.batch if self.planned is None else self.planned)
@@ -117,7 +126,15 @@ def test_services_between_writes_change_no_row(spark: SparkSession, tmp_path: Pa
     batches = together([history(rule, seed, BATCHES, erasing=True) for seed in seeds])
     path = tmp_path / "t"
     services: Services | None = None
+    restored = rng.randrange(1, BATCHES)
     for i, batch in enumerate(batches):
+        if services and i >= restored and services.planned is None:
+            # What is taken back is as if it had never been written.
+            kept = services.newest_write()
+            write(spark, path, batch, rule, kind)
+            services.table.restore(kept)
+            services.ran.append(f"{i}: restore")
+            restored = BATCHES
         write(spark, path, batch, rule, kind)
         services = services or Services(Table.load(spark, str(path)), rule, rng)
         services.run_some(i)

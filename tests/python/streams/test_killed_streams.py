@@ -118,7 +118,10 @@ def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_wri
         writing = writer(stream(spark, feed.folder), left.folder / "checkpoint", options_of(left.kind, **inline))
         finish(writing.start(str(path)))
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
-        assert writes_of(path, left.kind) == len(feed.batches), left
+        # Spark's source of files logs a file before the micro-batch is planned: killed in between, it plans two as one.
+        batches = numbers_of(left.folder / "checkpoint")[1] + 1
+        assert writes_of(path, left.kind) == batches, left
+        assert batches == len(feed.batches) or left.step == BETWEEN, left
 
 
 def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
@@ -132,8 +135,7 @@ def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_no
         path = left.folder / "t"
         finish(writer(commits_of(spark, source), left.folder / "checkpoint", options_of(left.kind)).start(str(path)))
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
-        numbers = [int(file.name) for file in (left.folder / "checkpoint" / "commits").glob("[0-9]*")]
-        assert writes_of(path, left.kind) == max(numbers) + 1, left
+        assert writes_of(path, left.kind) == numbers_of(left.folder / "checkpoint")[1] + 1, left
 
 
 def test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once(

@@ -103,6 +103,10 @@ def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> 
     own = {
         "change_rule",
         "check_rule",
+        "compare_rule",
+        "dry_run",
+        "dry_run_service",
+        "show_dry_run",
         "create_table",
         "describe_table",
         "explain_record",

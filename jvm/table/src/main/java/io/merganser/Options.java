@@ -83,6 +83,7 @@ public final class Options {
   public static final String COMMIT_METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix";
   public static final String AUTO_UPGRADE = "hoodie.write.auto.upgrade";
   public static final String DROP_INDEXES = "spark.merganser.write.dropIndexes";
+  public static final String DROP_METADATA_TABLE = "spark.merganser.write.dropMetadataTable";
   public static final String ALLOW_UNKNOWN_PROPERTIES = "spark.merganser.write.allowUnknownProperties";
   public static final String ALLOW_EMPTY_COMMIT = "hoodie.allow.empty.commit";
   public static final String SMALL_FILE_LIMIT = "hoodie.parquet.small.file.limit";

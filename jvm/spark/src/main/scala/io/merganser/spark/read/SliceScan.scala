@@ -98,9 +98,10 @@ final class SliceScan(
       s"merged in task: $isMerged, filters: ${filters.mkString(", ")}]"
   }
 
-  override def supportedCustomMetrics(): Array[CustomMetric] =
-    Array(new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned) ++
-      (if (isMerged && slices.exists(_.logs.nonEmpty)) MergeMetrics.all else Nil)
+  override def supportedCustomMetrics(): Array[CustomMetric] = {
+    val ofMerge = if (isMerged && slices.exists(_.logs.nonEmpty)) MergeMetrics.all.toSeq else Nil
+    (Seq[CustomMetric](new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned) ++ ofMerge).toArray
+  }
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] = if (isStream) Array.empty else reported
 

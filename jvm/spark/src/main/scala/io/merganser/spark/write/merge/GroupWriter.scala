@@ -156,12 +156,12 @@ final class GroupWriter(
     try {
       val merge = open match {
         case None => SortedMerge.forLog(cursor, layout, fold)
-        case Some((rows, stored)) =>
-          val sorted = SortedRows.byKey(rows, stored.layout)
+        case Some((rows, ofTable)) =>
+          val sorted = SortedRows.byKey(rows, ofTable.layout)
           if (logs.mergesWithStored) SortedMerge.rewrite(sorted, cursor, layout, fold)
           else {
             val completed =
-              new LogVersions(cursor, sorted, stored.layout, stored.fold("none"), layout, logs.completesOrdering)
+              new LogVersions(cursor, sorted, ofTable.layout, ofTable.fold("none"), layout, logs.completesOrdering)
             SortedMerge.forLog(completed, layout, fold)
           }
       }

@@ -41,8 +41,8 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
 
   for (mergeOnRead <- if (isFull) Seq(false, true) else Seq(true))
     test(s"a repair in two commits, of keys outside of their buckets, merge on read $mergeOnRead: whichever " +
-      "operation fails, a reader sees the copies or the merged rows, and the next repair completes it and removes the emptied " +
-      "file groups") {
+      "operation fails, a reader sees the copies or the merged rows, and the next repair completes it and removes " +
+      "the emptied file groups") {
       val prepared: NioPath = {
         val storage = faulty("prepared")
         val created = options(mergeOnRead, bucketed = true) + ("hoodie.bucket.index.num.buckets" -> "4")

@@ -166,7 +166,7 @@ final class GroupWriter(
           }
       }
       def append(result: MergeIterator) = {
-        val after   = deletes.map(new AfterDeletes(result, _, layout, fold))
+        val after = deletes.map(new AfterDeletes(result, _, layout, fold))
         val written = writer.appendLog(slice, after.getOrElse(result), layout, token, logs.writesDeletedRows,
           inserted = after.fold(0L)(_.insertedCount))
         // The write counts its own versions.

@@ -162,7 +162,7 @@ private[write] final case class WriteTasks(
           rowKey = table.rowKey)
       StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
     }
-    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
+    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty, keyReader)
   }
 }
 

@@ -59,12 +59,14 @@ final case class StoredRows(reader: SliceReader, compiled: CompiledRule)
  * @param mergesWithStored true if partial rows are merged with the stored ones and logged in full: layouts before
  *                         version 8 have no partial rows
  * @param completesOrdering true where rows that lack ordering fields get the stored values
+ * @param keys             reader of the keys in logs
  */
 final case class LogWrites(
     writesDeletedRows: Boolean,
     stored: Option[StoredRows],
     mergesWithStored: Boolean,
-    completesOrdering: Boolean
+    completesOrdering: Boolean,
+    keys: SliceReader
 )
 
 /**
@@ -166,15 +168,19 @@ final class GroupWriter(
           }
       }
       def append(result: MergeIterator) = {
-        val after = deletes.map(new AfterDeletes(result, _, layout, fold))
-        val written = writer.appendLog(slice, after.getOrElse(result), layout, token, logs.writesDeletedRows,
-          inserted = after.fold(0L)(_.insertedCount))
-        // The write counts its own versions.
-        val again = after.fold(0L)(_.deleteCount)
-        first(written)(c => c.copy(appended = c.appended - again, appendedDeletes = c.appendedDeletes - again))
+        val left = deletes.map(new UnrefusedVersions(result, _, keysInLogs(slice), layout, fold))
+        val written = writer.appendLog(slice, left.getOrElse(result), layout, token, logs.writesDeletedRows,
+          inserted = left.fold(0L)(_.insertedCount))
+        first(written)(c => c.copy(late = c.late + left.fold(0L)(_.refusedCount)))
       }
       (preview.fold(append(merge))(_.appending(slice, merge)(append)), merge)
     } finally open.foreach(_._1.close())
+  }
+
+  private def keysInLogs(slice: FileSlice): collection.Set[UTF8String] = {
+    val found = mutable.HashSet.empty[UTF8String]
+    if (slice.logs.nonEmpty) logs.keys.logKeys(slice)(key => found += key.copy())
+    found
   }
 
   /** What a dry run shows of one file group. */

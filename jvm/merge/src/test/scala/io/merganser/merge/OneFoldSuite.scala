@@ -36,6 +36,9 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties",
+    rule("buffer/Decisions") -> "counts ties",
+    "jvm/table/src/main/scala/io/merganser/table/slice/SliceReader.scala" -> "makes what counts ties",
+    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/MergePreviews.scala" -> "counts ties of a dry run",
     "jvm/table/src/main/scala/io/merganser/table/change/ChangeReason.scala" -> "names why a stored change won"
   )
 

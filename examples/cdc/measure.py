@@ -66,7 +66,7 @@ def read_events(database: Database, folder: Path, keys: Sequence[str]) -> list[E
     """The events of a table, with what becomes of each one if the event with the larger position wins."""
     stored: dict[tuple[Any, ...], _Stored] = {}
     events = []
-    for file in sorted(folder.glob("*.json")):
+    for file in sorted(folder.glob("[!.]*.json")):  # a file with a dot was being written when the engine was killed
         for line in file.read_text(encoding="utf-8").splitlines():
             whole = json.loads(line)
             event = whole.get("payload", whole)

@@ -212,6 +212,7 @@ def test_a_comparison_names_every_row_and_value_that_differs(
 def test_an_event_is_late_by_its_lsn_and_repeated_if_it_was_there(tmp_path: Path) -> None:
     events = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("u", 1, 115), ("d", 1, 130), ("u", 1, 120), ("d", 3, 140)]
     write_events(tmp_path / "one.json", events)
+    (tmp_path / ".two.json").write_text('{"payload": {"before": nul')
     found = measure.read_events(named("postgres"), tmp_path, ["id"])
     outcomes = ["inserted", "inserted", "updated", "late", "deleted", "repeated", "without a row"]
     assert [event.outcome for event in found] == outcomes

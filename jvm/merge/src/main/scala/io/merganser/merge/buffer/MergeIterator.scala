@@ -34,6 +34,15 @@ abstract class MergeIterator(fold: KeyFold) {
   /** True when the current key has a row. */
   final def isLive: Boolean = outcome <= Outcome.Inserted
 
+  /** Takes the current key of another merge. */
+  protected final def follow(other: MergeIterator): Unit = {
+    outcome = other.outcome
+    row = other.row
+    storedRow = other.storedRow
+    lost = other.lost
+    winner = other.winner
+  }
+
   protected final def unchanged(base: InternalRow): Unit = {
     outcome = Outcome.Unchanged
     set(base, base, null)

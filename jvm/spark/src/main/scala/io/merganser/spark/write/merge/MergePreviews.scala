@@ -64,10 +64,7 @@ private[merge] final class FollowedMerge(followed: SortedMerge, fold: KeyFold)(s
     extends MergeIterator(fold) {
 
   override def next(): Boolean = followed.next() && {
-    outcome = followed.outcome
-    row = followed.row
-    storedRow = followed.storedRow
-    winner = followed.winner
+    follow(followed)
     see(followed)
     true
   }

@@ -35,12 +35,7 @@ private[write] final class UnrefusedVersions(
       refusedCount += 1
       found = versions.next()
     }
-    if (found) {
-      outcome = versions.outcome
-      row = versions.row
-      storedRow = versions.storedRow
-      winner = versions.winner
-    }
+    if (found) follow(versions)
     found
   }
 

@@ -102,11 +102,13 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
 def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
     own = {
         "change_rule",
+        "check_keys",
         "check_rule",
         "compare_rule",
         "dry_run",
         "dry_run_service",
         "show_dry_run",
+        "show_merge_config",
         "create_table",
         "describe_table",
         "explain_record",

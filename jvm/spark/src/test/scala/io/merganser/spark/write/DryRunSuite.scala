@@ -62,7 +62,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
       val kinds = shown.rows.groupBy(_.outcome).map { case (outcome, rows) => outcome -> rows.size.toLong }
       val counts = MergeCounts(inserted = kinds.getOrElse("inserted", 0L), updated = kinds.getOrElse("updated", 0L),
         late = kinds.getOrElse("late", 0L), deleted = kinds.getOrElse("deleted", 0L), ties = shown.merged.ties,
-        unchanged = shown.merged.unchanged, duplicates = shown.merged.duplicates)
+        unchanged = shown.merged.unchanged, duplicates = shown.merged.duplicates, lateness = shown.merged.lateness)
       assert(shown.merged == counts)
     }
 

@@ -99,7 +99,7 @@ def time_of(argument: str, time: object) -> str:
     if isinstance(instant, str):
         return instant
     raise TypeError(
-        f"{argument} is an instant or a time as a str, a datetime, a date, or the result of a write, not a {kind(time)}"
+        f"{argument} is an instant or a time as a str, a datetime, a date, or the result of a write, not {kind(time)}"
     )
 
 

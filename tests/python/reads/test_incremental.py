@@ -261,7 +261,7 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
     )
     assert condition(incremental(**{BEGIN: "000", "as.of.instant": instants[0]})) == "OPTION_CONFLICT"
     assert condition(lambda: load(spark, table.path, **{BEGIN: instants[0]})) == "OPTION_CONFLICT"
-    with pytest.raises(TypeError, match="since is a str"):
+    with pytest.raises(TypeError, match="since is an instant or a time as a str"):
         table.changes(3)  # type: ignore[arg-type]
     function = f"SELECT * FROM hudi_table_changes('{table.path}', "
     assert condition(lambda: sql.run(f"{function}'latest_state')")) == "TABLE_CHANGES_ARGUMENTS"

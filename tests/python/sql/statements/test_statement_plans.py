@@ -33,6 +33,7 @@ COUNTS = [
     "file_groups_read",
     "file_groups_written",
     "file_groups_pruned",
+    "instant",
 ]
 
 

@@ -7,7 +7,7 @@ import io.merganser.spark.write.place.{IndexResolver, KeyBuckets}
 import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, LogVisibility}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
@@ -114,7 +114,8 @@ object VerifyService {
     else {
       val groups = chosen.map(_.group).toSet
       val pairs = table.view.allSlices(chosen.map(_.partitionPath).distinct).filter(s => groups(s.group))
-        .groupBy(_.group).values.flatMap(slices => slices.zip(slices.drop(1))).filter(_._1.logs.nonEmpty).toSeq
+        .groupBy(_.group).values.flatMap(slices => slices.zip(slices.drop(1))).filter(_._1.logs.nonEmpty)
+        .filter(pair => SliceReader.isOfRule(table.config, pair._1)).toSeq
       val compactions = ourCompactions(table, pairs.flatMap(_._2.base).map(_.instant).toSet)
       pairs.map { case (slice, next) =>
         Replayed(slice, Some(next).filter(n => slice.base.isDefined && n.base.exists(b => compactions(b.instant))))

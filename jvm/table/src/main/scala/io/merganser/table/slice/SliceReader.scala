@@ -341,8 +341,7 @@ final class SliceReader(
     new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
 
   /** Whether the slice's logs were written under the rule that the table has; another one would give other rows. */
-  def isOfRule(slice: FileSlice): Boolean =
-    config.ruleSince.forall(since => slice.logs.forall(_.instant > since))
+  def isOfRule(slice: FileSlice): Boolean = SliceReader.isOfRule(config, slice)
 
   private def requireOwnRule(slice: FileSlice): Unit =
     if (!isOfRule(slice))
@@ -413,6 +412,10 @@ object SliceReader {
   private val BatchRows = 4096
 
   val DefaultBufferBytes: Long = 256L << 20
+
+  /** Whether the slice's logs were written under the rule that the table has. */
+  def isOfRule(config: TableConfig, slice: FileSlice): Boolean =
+    config.ruleSince.forall(since => slice.logs.forall(_.instant > since))
 
   private def withFlags(layout: RowLayout): RowLayout = layout.copy(schema =
     StructType(layout.schema ++ Seq("isDelete", "isUnconditional").map(StructField(_, BooleanType, nullable = false))))

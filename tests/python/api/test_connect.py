@@ -50,6 +50,12 @@ def spark(server: str) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(autouse=True)
+def functions_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``pyspark.sql.functions`` are the client's, as they are once SparkSession.builder has made a client."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+
 @pytest.fixture
 def table(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """A table with two rows, dropped when the test ends."""

@@ -111,7 +111,7 @@ def test_what_is_no_time_or_too_early_is_an_error_that_says_what_can_be_read(sql
     assert "AS_OF_TOO_EARLY" in sql.fails(f"SELECT * FROM {table} TIMESTAMP AS OF DATE'2001-01-01'")
     assert "AS_OF_TOO_EARLY" in sql.fails(f"SELECT * FROM {table} VERSION AS OF '2001-01-01 00:00:00'")
     refused(lambda: sql.spark.read.option("as.of.instant", "1").table(table).collect(), "AS_OF_INVALID")
-    with pytest.raises(TypeError, match="as_of is an instant or a time as a str, a datetime, a date, .* not int"):
+    with pytest.raises(TypeError, match=r"as_of is an instant or a time as a str, a datetime, a date, .* not int"):
         python.df(as_of=20991)  # type: ignore[arg-type]
 
 

@@ -99,7 +99,6 @@ def stage(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Stage
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
 def test_case_ends_as_recorded_or_as_decided(stage: Stage, case: Case) -> None:
     played = stage.played(case)

@@ -197,7 +197,7 @@ def test_older_slices_are_merged_again_and_compared_with_what_a_compaction_made_
     result = table.verify()
     assert result.ok
     assert "the logs of 1 older file slices were merged again" in result.detail
-    compacted = base_files(path, "p")[-1]
+    compacted = max(base_files(path, "p"), key=lambda file: file.stem.rpartition("_")[2])  # by its instant
     other = f.when(f.col("id") == 1, "lost").otherwise(f.col("name"))
     rewrite(spark, compacted, tmp_path / "made", lambda rows: rows.withColumn("name", other))
     (problem,) = (problem for problem in table.verify().problems if problem.check == "replay")

@@ -184,7 +184,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=2, help="a JVM for each side of each case in every round; default 2"
     )
-    parser.add_argument("--warm-ups", type=int, default=8, help="iterations before those that count; default 8")
+    parser.add_argument("--warm-ups", type=int, default=20, help="iterations before those that count; default 20")
     parser.add_argument("--iterations", type=int, default=3, help="iterations that count; default 3")
     parser.add_argument("--duration", default="200ms", help="of an iteration; default 200ms")
     parser.add_argument(

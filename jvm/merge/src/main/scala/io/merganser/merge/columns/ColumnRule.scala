@@ -6,6 +6,7 @@ import io.merganser.merge.columns.ColumnRule.{Merge, Values}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.collection.mutable
@@ -28,7 +29,8 @@ import scala.util.control.NonFatal
  * An expression reads other columns, too. A partial version that provides its column must provide all that it reads of
  * the newer version; without its column, the older value stays.
  *
- * The work on a row is one generated projection over both of them, made when it is first needed.
+ * The work on a row is one generated projection over both of them, made when it is first needed. Where the columns that
+ * are not the newer version's have a fixed width, its packed row is copied instead, and these are set in the copy.
  *
  * @param columns  the function of each column of the layout
  * @param groups   those of which the layout has columns; it has all their ordering fields
@@ -80,7 +82,7 @@ final class ColumnRule(
       i -> function.over(schema, schema(i).name).fold(problem => throw problem.of(schema(i).name, function), identity)
     }.toMap
 
-  @transient private[this] lazy val joined = new JoinedRow
+  @transient private[this] lazy val joined = new BothVersions
   @transient private[this] lazy val merges = mutable.ArrayBuffer.empty[Merge]
 
   override val laws: Laws = {
@@ -155,7 +157,7 @@ final class ColumnRule(
       val both  = joined(first, newer.row)
       if (merge.isLate && !merge.changes(both)) older
       else {
-        val result = new Version().set(merge(both), isDelete = false, isUnconditional = false)
+        val result = new Version().set(merge(both, newer.row), isDelete = false, isUnconditional = false)
         if (older.provided != null && newer.provided != null) {
           result.provided = merge.provided
           result.inserts = older.inserts && newer.inserts
@@ -240,8 +242,10 @@ private object ColumnRule {
       else merged(i, lateColumns(i), older, newer)
     }
 
-    private[this] val project          = UnsafeProjection.create(values)
+    private[this] lazy val project     = UnsafeProjection.create(values)
     private[this] val difference       = if (isLate) Predicate.create(anyChange) else null
+    private[this] val copy             = new PackedCopy
+    private[this] val patch            = patches
     private[this] var own: InternalRow = _
 
     def isFor(late: Int, width: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
@@ -252,13 +256,25 @@ private object ColumnRule {
     def changes(both: InternalRow): Boolean = difference.eval(both)
 
     /** The merged row, until the next call. */
-    def apply(both: InternalRow): InternalRow = {
-      val row = project(both)
-      if (own ne row) own = row
-      row
+    def apply(both: InternalRow, newer: InternalRow): InternalRow = newer match {
+      case packed: UnsafeRow if patch != null && packed.numFields == schema.length =>
+        val row = copy.copyOf(packed)
+        patch.target(row)(both)
+        row
+      case _ =>
+        val row = project(both)
+        if (own ne row) own = row
+        row
     }
 
-    def isOwn(row: InternalRow): Boolean = row eq own
+    def isOwn(row: InternalRow): Boolean = (row eq own) || (row eq copy.row)
+
+    /** Sets the columns of a copy of the newer version's row that are not its own; null if one has no fixed width. */
+    private def patches: MutableProjection = {
+      val others = schema.indices.filter(i => values(i) != newer(i))
+      if (!others.forall(i => UnsafeRow.isFixedLength(schema(i).dataType))) null
+      else MutableProjection.create(schema.indices.map(i => if (others.contains(i)) values(i) else NoOp))
+    }
 
     private def older(i: Int): Expression = BoundReference(i, schema(i).dataType, nullable = true)
 

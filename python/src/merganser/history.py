@@ -29,9 +29,9 @@ class HistoryEntry(Shown):
     completed_at: datetime | None = field(metadata=wire(of=utc))
     """When it was completed, in UTC; in version 6 by the modification time of its file. ``None`` while pending."""
     elapsed_ms: int | None
-    """From its request to its completion; ``None`` for a savepoint."""
+    """From its request to its completion; ``None`` for a savepoint and an archiving."""
     action: str
-    """``commit``, ``deltacommit``, ``replacecommit``, ``clean``, ``savepoint``, ...; pending: ``compaction``, ..."""
+    """``commit``, ``deltacommit``, ``replacecommit``, ``clean``, ``archive``, ...; pending: ``compaction``, ..."""
     operation: str | None
     """Of a write: ``UPSERT``, ``COMPACT``, ``DELETE_PARTITION``, ..."""
     state: str
@@ -66,7 +66,8 @@ class HistoryEntry(Shown):
     planned: int | None
     """Pending: file groups that a compaction or clustering will rewrite, files that a clean or rollback will delete."""
     comment: str | None
-    """Of a savepoint; of a rollback or restore, the instants that it removed."""
+    """Of a savepoint; of a rollback or restore, the instants that it removed; of an archiving, the first and the last
+    instant that it moved."""
     readable: bool | None
     """Of a completed write: whether the table can be read as of it. ``None`` if only a listing of files shows it."""
     archived: bool
@@ -76,7 +77,7 @@ class HistoryEntry(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
-        """Build one from what the jar answers."""
+        """Build one from what the jar returns."""
         return built(cls, wire)
 
     def __str__(self) -> str:

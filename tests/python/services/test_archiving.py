@@ -68,7 +68,7 @@ def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: Sp
     assert (row.result, row.instants_archived, row.last_instant, row.commits_remaining) == (0, 2, instants[5], 2)
     limits = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
     later = [upsert(spark, table, n, **limits).instant for n in (8, 9)]
-    assert [entry.instant for entry in table.history()] == later[::-1]
+    assert [entry.instant for entry in table.history() if entry.action != "archive"] == later[::-1]
     assert table.df().collect() == [("a", 9)]
 
 

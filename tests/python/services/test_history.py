@@ -124,9 +124,13 @@ def test_every_kind_of_action_is_an_entry_with_what_it_did(spark: SparkSession, 
     assert spark.sql(f"CALL show_history(path => '{path}', limit => 2)").collect() == shown[:2]
     assert table.history(2) == history[:2]
 
-    table.archive(min_commits=1, max_commits=2, options={"hoodie.archive.beyond.savepoint": "true"})
-    assert [(e.instant, e.action, e.archived) for e in table.history(archived=True)] == [
-        (e.instant, e.action, e.instant not in {left.instant for left in table.history()}) for e in history
+    done = table.archive(min_commits=1, max_commits=2, options={"hoodie.archive.beyond.savepoint": "true"})
+    archiving, *left = table.history()
+    assert (archiving.action, archiving.comment) == ("archive", f"{done.first} to {done.last}")
+    assert (archiving.elapsed_ms, archiving.readable, archiving.archived) == (None, None, False)
+    assert table.history(archived=True)[0] == archiving
+    assert [(e.instant, e.action, e.archived) for e in table.history(archived=True)[1:]] == [
+        (e.instant, e.action, e.instant not in {other.instant for other in left}) for e in history
     ]
     named = spark.sql(f"CALL show_history(path => '{path}', archived => true, filter => 'archived')").collect()
     assert named != []

@@ -19,13 +19,16 @@ private[columns] final class BothVersions extends JoinedRow {
     super.apply(older, newer)
   }
 
-  override def isNullAt(i: Int): Boolean = if (i < width) RowAccess.isNullAt(older, i) else RowAccess.isNullAt(newer, i - width)
+  override def isNullAt(i: Int): Boolean =
+    if (i < width) RowAccess.isNullAt(older, i) else RowAccess.isNullAt(newer, i - width)
 
-  override def getBoolean(i: Int): Boolean = if (i < width) RowAccess.getBoolean(older, i) else RowAccess.getBoolean(newer, i - width)
+  override def getBoolean(i: Int): Boolean =
+    if (i < width) RowAccess.getBoolean(older, i) else RowAccess.getBoolean(newer, i - width)
 
   override def getInt(i: Int): Int = if (i < width) older.getInt(i) else newer.getInt(i - width)
 
-  override def getLong(i: Int): Long = if (i < width) RowAccess.getLong(older, i) else RowAccess.getLong(newer, i - width)
+  override def getLong(i: Int): Long =
+    if (i < width) RowAccess.getLong(older, i) else RowAccess.getLong(newer, i - width)
 
   override def getDouble(i: Int): Double = if (i < width) older.getDouble(i) else newer.getDouble(i - width)
 

@@ -1,8 +1,10 @@
 package io.merganser.spark.size
 
+import java.time.LocalDateTime
+
 import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
-import io.merganser.table.timeline.CommitMetadata
+import io.merganser.table.timeline.{CommitMetadata, InstantTime, LogArchives}
 
 /** What it costs to show some of many commits and file slices. */
 final class LargeHistorySuite extends TableSuite with LargeTables {
@@ -76,17 +78,36 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     assert(rows.head.getLong(2) == table.metadata(150).allStats.map(_.totalWriteBytes).sum)
   }
 
+  /** The calls of a read and of an upsert, by kind. */
+  private def callsOf(path: String): Seq[Map[String, Int]] = {
+    val rows    = spark.sql("SELECT 'n1' AS k, 2L AS ts, 'w' AS v, 'p0003' AS part")
+    val options = this.options(mergeOnRead = false, bucketed = false)
+    val works = Seq(() => spark.read.format("merganser").load(path).count(),
+      () => rows.write.format("merganser").options(options).mode("append").save(path))
+    // The first of its kind opens files that later ones find open.
+    works.foreach(work => work())
+    works.map(work => counted(0)(work()).calls.groupBy(_.kind).map { case (kind, all) => kind -> all.size })
+  }
+
   test("a read and an upsert take as many calls with 10,000 archived commits as with 30") {
     def calls(archived: Int) = {
       val (path, table) = large(s"t$archived", even(5, 5), 25, archived = archived)
       Archives.write(table.root, table.archivedTimes)
-      val rows    = spark.sql("SELECT 'n1' AS k, 2L AS ts, 'w' AS v, 'p0003' AS part")
-      val options = this.options(mergeOnRead = false, bucketed = false)
-      val works = Seq(() => spark.read.format("merganser").load(path).count(),
-        () => rows.write.format("merganser").options(options).mode("append").save(path))
-      // The first of its kind opens files that later ones find open.
-      works.foreach(work => work())
-      works.map(work => counted(0)(work()).calls.groupBy(_.kind).map { case (kind, all) => kind -> all.size })
+      callsOf(path)
+    }
+    assert(calls(10000) == calls(30))
+  }
+
+  test("version 6: a read and an upsert take as many calls with 10,000 archived commits as with 30") {
+    def calls(archived: Int) = {
+      val root    = folder.resolve(s"v6-$archived")
+      val options = this.options(mergeOnRead = false, bucketed = false) + ("hoodie.write.table.version" -> "6")
+      spark.sql("SELECT 'a' AS k, 1L AS ts, 'v' AS v, 'p0003' AS part").write.format("merganser").options(options)
+        .save(s"large://$root")
+      val begin = LocalDateTime.of(2024, 1, 1, 0, 0)
+      LogArchives.write(root, (0 until archived).map(i => InstantTime.format(begin.plusSeconds(i.toLong))))
+      assert(spark.sql(s"CALL show_archived_commits(path => '$root', limit => 100000)").count() == archived)
+      callsOf(s"large://$root")
     }
     assert(calls(10000) == calls(30))
   }

@@ -34,6 +34,7 @@ object TableFeatures {
     case Action.Commit | Action.DeltaCommit | Action.ReplaceCommit    => Treatment.Handled
     case Action.Compaction | Action.LogCompaction | Action.Clustering => Treatment.Handled
     case Action.Savepoint | Action.Rollback | Action.Clean            => Treatment.Handled
+    case Action.Archive                                               => Treatment.Handled // has no file here
     // While they are pending: a restore removes commits, indexing fills the metadata table, which a write removes.
     case Action.Restore | Action.Indexing => Treatment.RefusesWriting
   }

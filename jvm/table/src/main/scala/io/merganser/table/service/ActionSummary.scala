@@ -17,7 +17,8 @@ import io.merganser.table.timeline.{Action, CommitMetadata, Instant}
  * @param partitions   number of those in which it wrote, replaced or deleted files, or retains some
  * @param planned      pending: file groups that a compaction or clustering rewrites; files that a clean or rollback
  *                     deletes
- * @param comment      of a savepoint; of a rollback or restore, the instants that it removed
+ * @param comment      of a savepoint; of a rollback or restore, the instants that it removed; of an archiving, the first and
+ *                     the last instant that it moved
  * @param isReadable   for a completed write, whether the table can be read as of it; None if that is known only after
  *                     listing files
  */
@@ -40,10 +41,10 @@ final case class ActionSummary(
 
   /**
    * From the request to the completion; in version 6, whose times are estimates, not below 0. None for a savepoint, the
-   * requested time of which is that of its write.
+   * requested time of which is that of its write, and an archiving, of which one time is known.
    */
   def elapsedMs: Option[Long] = for {
-    from <- requestedMs.filterNot(_ => instant.action == Action.Savepoint)
+    from <- requestedMs.filterNot(_ => instant.action == Action.Savepoint || instant.action == Action.Archive)
     to   <- completedMs
   } yield math.max(0L, to - from)
 

@@ -27,7 +27,8 @@ final class TableHistory(storage: Storage, config: TableConfig, timeline: Timeli
    */
   def newestFirst(most: Int, archived: Boolean): Iterator[ActionSummary] = {
     val readability = new Readability
-    val files       = if (archived) merged(active.buffered, older.buffered) else active
+    val stored      = if (archived) merged(active.buffered, older.buffered) else active
+    val files       = merged(stored.buffered, archivings.buffered)
     files.grouped(math.max(1, math.min(most, AtOnce))).flatMap(some => Parallel.map(some)(read).flatten).map {
       case (summary, cleaned) => summary.copy(isReadable = readability.of(summary, cleaned))
     }
@@ -41,6 +42,17 @@ final class TableHistory(storage: Storage, config: TableConfig, timeline: Timeli
     .filter(a => timeline.find(a.instant.requested, a.instant.action).isEmpty)
     .map(a =>
       ActionFiles(a.instant, isArchived = true, state => if (state == InstantState.Completed) a.bytes() else None))
+
+  /** They have no instant: each is a file of the history, at the time when it was written. */
+  private def archivings: Iterator[ActionFiles] = {
+    val files = if (timeline.isWhole) Nil else archive.archivings
+    files.iterator.map { file =>
+      val time  = InstantTime.format(file.writtenMs, config.timelineZone)
+      val range = file.range.fold(file.name) { case (first, last) => s"$first to $last" }
+      ActionFiles(Instant(time, Action.Archive, InstantState.Completed, Some(time)), isArchived = false, _ => None,
+        comment = Some(range))
+    }
+  }
 
   /** Savepointed instants stay on the timeline when later ones are archived. */
   private def merged(a: BufferedIterator[ActionFiles], b: BufferedIterator[ActionFiles]): Iterator[ActionFiles] =
@@ -73,10 +85,11 @@ final class TableHistory(storage: Storage, config: TableConfig, timeline: Timeli
     }
 
   private def summary(files: ActionFiles): (ActionSummary, Option[Cleaned]) = {
-    val instant   = files.instant
-    val completed = if (files.isArchived) instant.completed else timeline.completionOf(instant)
+    val instant = files.instant
+    val completed =
+      if (files.isArchived || instant.action == Action.Archive) instant.completed else timeline.completionOf(instant)
     val base = ActionSummary(instant, files.isArchived, millis(Some(instant.requested)),
-      millis(completed.filter(_ => instant.isCompleted)))
+      millis(completed.filter(_ => instant.isCompleted)), comment = files.comment)
     if (!instant.isCompleted) pending(base, files)
     else {
       val content = files.content(InstantState.Completed).filter(_.nonEmpty)
@@ -183,6 +196,14 @@ private object TableHistory {
   /** Actions whose files are read at a time. */
   val AtOnce = 64
 
-  /** @param content of the file of a state, if there is one */
-  final case class ActionFiles(instant: Instant, isArchived: Boolean, content: InstantState => Option[Array[Byte]])
+  /**
+   * @param content of the file of a state, if there is one
+   * @param comment what is known of it without its files
+   */
+  final case class ActionFiles(
+      instant: Instant,
+      isArchived: Boolean,
+      content: InstantState => Option[Array[Byte]],
+      comment: Option[String] = None
+  )
 }

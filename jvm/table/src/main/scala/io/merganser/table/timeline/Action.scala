@@ -42,6 +42,10 @@ object Action {
   case object Restore extends Action("restore", isWrite = false)
   case object Indexing extends Action("indexing", isWrite = false)
 
+  /** Moves instants from the timeline to the history; it has no instant of its own. */
+  case object Archive extends Action("archive", isWrite = false)
+
+  /** Those of instants. */
   val all: Seq[Action] = Seq(Commit, DeltaCommit, ReplaceCommit, Compaction, LogCompaction, Clustering, Savepoint,
     Clean, Rollback, Restore, Indexing)
 

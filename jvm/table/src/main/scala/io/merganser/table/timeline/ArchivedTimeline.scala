@@ -75,6 +75,28 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     if (config.layoutVersion < 2) completed.headOption.map(_.instant.requested)
     else files.map(_.range._1).reduceOption((a, b) => if (a < b) a else b)
 
+  /**
+   * The files of the history, the newest first: each is what an archiving moved, or, after a compaction of the history,
+   * what several did. Their names and times are listed; none is read.
+   */
+  private[table] def archivings: Seq[ArchivedFile] = {
+    def timed(names: String => Boolean) =
+      storage.list(config.historyFolder).filter(f => f.isFile && names(f.getPath.getName))
+        .map(f => f.getPath.getName -> f.getModificationTime)
+    val found =
+      if (config.layoutVersion < 2) HistoryLog.logs(storage, config.historyFolder).map(f =>
+        ArchivedFile(
+          f.getPath.getName,
+          f.getModificationTime,
+          None))
+      else {
+        val current = files.map(f => f.name -> f.range).toMap
+        if (current.isEmpty) Nil
+        else timed(current.contains).map { case (name, time) => ArchivedFile(name, time, Some(current(name))) }
+      }
+    found.sortBy(f => (-f.writtenMs, f.name))
+  }
+
   /** All completed instants, the newest first; read as in [[newestFirst]]. */
   private[table] def actionsNewestFirst: Iterator[ArchivedAction] = {
     val entries = if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
@@ -253,6 +275,14 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 
 /** @param bytes content of its completed file, if the history has it */
 private[table] final case class ArchivedAction(instant: Instant, bytes: () => Option[Array[Byte]])
+
+/**
+ * A file of the history.
+ *
+ * @param writtenMs its modification time, in milliseconds since 1970
+ * @param range     the first and the last instant in it; None in layout 1
+ */
+private[table] final case class ArchivedFile(name: String, writtenMs: Long, range: Option[(String, String)])
 
 private object ArchivedTimeline {
   import HistoryParquet._

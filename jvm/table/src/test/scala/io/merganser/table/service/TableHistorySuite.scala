@@ -118,12 +118,17 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     new Savepoints(s, TableConfig.load(s)).create(Some(t("300")), "ops", "")
     val settings = ArchiveConfig(minCommits = 2, maxCommits = 3, beyondSavepoint = true)
     assert(new Archiving(s, TableConfig.load(s), settings).run().instants == 5)
-    assert(times(history(s)) == Seq("800", "700", "300", "300"))
-    val all = history(s, archived = true)
+    val archiving = history(s).head
+    assert((archiving.instant.action, archiving.isArchived, archiving.elapsedMs) == ((Action.Archive, false, None)))
+    assert(archiving.requestedMs.exists(System.currentTimeMillis - _ < 600000) && one(s, Action.Archive) == archiving)
+    val moved = if (version < 8) ".commits_.archive.1_1-0-1" else s"${t("100")} to ${t("600")}"
+    assert(archiving.comment.contains(moved) && archiving.isReadable.isEmpty)
+    assert(times(history(s).tail) == Seq("800", "700", "300", "300"))
+    val all = history(s, archived = true).tail
     assert(times(all) == Seq("800", "700", "600", "500", "400", "300", "300", "200", "100"))
     assert(times(all.filter(_.isArchived)) == Seq("600", "500", "400", "200", "100"))
     assert(all.forall(h => h.instant.action == Action.Savepoint || h.write.exists(_.allStats.size == 1)))
-    assert(times(history(s, 3, archived = true)) == times(all.take(3)))
+    assert(times(history(s, 4, archived = true).tail) == times(all.take(3)))
     if (version >= 8) assert(assertReadable(s, archived = true).count(_._2) == 8)
     clean(s, commits(1))
     if (version >= 8) assert(assertReadable(s, archived = true).filter(_._2).map(_._1) == Seq(t("800"), t("300")))

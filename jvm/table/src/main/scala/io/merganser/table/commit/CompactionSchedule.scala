@@ -258,9 +258,10 @@ private[table] final class CompactionRun(
 
   /** Files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
-    val marked = markers.all.map(_.path)
+    val marked = markers.all.map(_.path).toSet
     val found  = Parallel.map(takenOver)(listing).flatten
-    (marked ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+    (marked ++ found).toSeq.filter(path => isOfInstant(path, marked(path)))
+      .filterNot(metadata.allStats.map(_.path).toSet)
   }
 
   /**
@@ -286,15 +287,18 @@ private[table] final class CompactionRun(
   private def listing(partition: String): Seq[String] =
     storage.list(partition).map(f => FileNames.path(partition, f.getPath.getName))
 
-  /** In version 6 the name of a log file does not show its write. */
-  private def hasOwnBlocks(path: String, name: String): Boolean =
+  /**
+   * In version 6 the name of a log file does not show its write. One with a marker may have no block yet: its run has
+   * died.
+   */
+  private def hasOwnBlocks(path: String, name: String, isMarked: Boolean): Boolean =
     storage.status(path).flatMap(found => FileNames.parseLog(path.dropRight(name.length + 1), name, found.getLen))
-      .exists(BlockInstants.of(storage, _) == Set(instant))
+      .map(BlockInstants.of(storage, _)).exists(blocks => blocks == Set(instant) || (isMarked && blocks.isEmpty))
 
-  private def isOfInstant(path: String): Boolean = {
+  private def isOfInstant(path: String, isMarked: Boolean): Boolean = {
     val name = path.drop(path.lastIndexOf('/') + 1)
     if (pending.action != Action.LogCompaction) FileNames.parseBase("", name, 0).exists(_.instant == instant)
     else if (config.version >= 8) FileNames.isLog(name) && FileNames.instant(name).contains(instant)
-    else FileNames.isLog(name) && hasOwnBlocks(path, name)
+    else FileNames.isLog(name) && hasOwnBlocks(path, name, isMarked)
   }
 }

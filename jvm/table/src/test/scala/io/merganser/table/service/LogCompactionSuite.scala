@@ -133,6 +133,28 @@ final class LogCompactionSuite extends TableSuite {
     assert(names(storage, "p1").count(_.contains(instant.requested)) == 1)
   }
 
+  for (version <- Seq(6, 9))
+    test(s"version $version: whichever change of the table was the last one of a run, the next run leaves no file of it") {
+      def prepared(name: String) = {
+        val table = created(properties = if (version == 6) older else Map.empty, in = faulty(name))
+        for (i <- 1 to 3) upsert(table, s"k1@$i=v$i")
+        table.scheduleLogCompaction()
+        table
+      }
+      val counted    = prepared("counted")
+      val operations = FaultyFileSystem.recorded(counted.runLogCompactions()).zipWithIndex
+      val changes    = operations.collect { case (what, i) if FaultyFileSystem.isChange(what) => i + 1 }
+      assert(changes.size > 5)
+      for (n <- changes) {
+        val table       = prepared(s"dead-$n")
+        val (ended, at) = FaultyFileSystem.failing(n, FaultyFileSystem.Dead)(table.runLogCompactions())
+        Leftovers.age(table.storage)
+        upsert(table, "k1@4=v4")
+        table.runLogCompactions()
+        assert(shown(table) == "k1@4=v4" && Leftovers.of(table.storage).isEmpty, s"$at, $ended")
+      }
+    }
+
   test("the table as of each earlier write is what it was, and a clean leaves the replaced files with their slice") {
     val table = created()
     val first = upsert(table, "k1@1=a k3@1=a")

@@ -51,6 +51,9 @@ class HistoryEntry(Shown):
     duplicates: int | None
     appended: int | None
     appended_deletes: int | None
+    filled: int | None
+    no_ops: int | None
+    tombstones: int | None
     files: int | None = field(metadata=wire("filesWritten"))
     """Base and log files written."""
     rows_written: int | None

@@ -45,6 +45,12 @@ class CommitResult(Shown):
     """Versions written to log files, deletes among them."""
     appended_deletes: int
     """Deletes written to log files."""
+    filled: int
+    """Updated rows that the rule made of the stored row and others: filled or added columns, partial rows."""
+    no_ops: int
+    """Updated rows in which no column changed, and partial rows that belong to no row."""
+    tombstones: int
+    """Keys without a stored row that a delete kept without one: an incoming or a retained one (also ``late``)."""
     files: int = field(metadata=wire("filesWritten"))
     """Files written."""
     rows_written: int
@@ -92,6 +98,9 @@ class CommitResult(Shown):
             "duplicates",
             "appended",
             "appended_deletes",
+            "filled",
+            "no_ops",
+            "tombstones",
             "unchanged",
         )
         counts = _counts(self, names)

@@ -33,7 +33,8 @@ EXCEPTION = "io.merganser.merge.MerganserException"
 ACTION = [
     *("instantTime", "requestedAt", "completedTime", "completedAt", "elapsedMs", "action", "operation", "state"),
     *("user", "application", "engine", "inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates"),
-    *("appended", "appendedDeletes", "filesWritten", "rowsWritten", "bytesWritten", "groupsReplaced", "filesDeleted"),
+    *("appended", "appendedDeletes", "filled", "noOps", "tombstones"),
+    *("filesWritten", "rowsWritten", "bytesWritten", "groupsReplaced", "filesDeleted"),
     *("bytesDeleted", "partitions", "planned", "comment", "readable", "archived"),
 ]
 
@@ -165,6 +166,9 @@ COMMIT = {
     "duplicates": 7,
     "appended": 12,
     "appendedDeletes": 13,
+    "filled": 14,
+    "noOps": 15,
+    "tombstones": 16,
     "filesWritten": 8,
     "rowsWritten": 9,
     "bytesWritten": 10,
@@ -408,6 +412,9 @@ def test_a_write_returns_every_count_of_its_commit() -> None:
         duplicates=7,
         appended=12,
         appended_deletes=13,
+        filled=14,
+        no_ops=15,
+        tombstones=16,
         files=8,
         rows_written=9,
         bytes_written=10,

@@ -219,7 +219,7 @@ final class DirectTable(
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
             null,
-            WriteToken(task, transaction.runNumber, task.toLong))
+            WriteToken(task, transaction.runNumber, task.toLong)).files
         finally open.close()
       }
       val metadata = CommitMetadata(OperationType.Compact, written.map(_.stat).groupBy(_.partitionPath), extra)
@@ -314,10 +314,10 @@ final class DirectTable(
         assert(base.forall(_.footer.isSorted))
         val merge = SortedMerge.rewrite(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)
-          writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
+          writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token).files
         else
           writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
-            null, token).toSeq
+            null, token).files
       } finally base.foreach(_.close())
     }
   }

@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{RowOrder, Version}
+import io.merganser.merge.RowOrder
 
 /**
  * Counts what a merge of logs decided, by keys; a key with several stored rows counts once for each.
@@ -33,33 +33,22 @@ final class Decisions(ordering: RowOrder) {
   /** Winners whose ordering value is equal to the stored one. */
   var ties = 0L
 
-  /** Rows made of two versions. */
+  /** Rows that the rule made of several versions. */
   var filled = 0L
 
   /** Partial versions that were ignored, because there is no row that they belong to. */
   var noOps = 0L
 
-  /**
-   * Counts the key that a merge has moved to.
-   *
-   * @param newest the newest of its versions; null if that is not known: `filled` is not counted then
-   */
-  def add(merge: MergeIterator, newest: Version): Unit = merge.outcome match {
+  /** Counts the key that a merge has moved to. */
+  def add(merge: MergeIterator): Unit = merge.outcome match {
     case Outcome.Updated =>
       won += 1
       if (ordering != null && ordering.compare(merge.storedRow, merge.row) == 0) ties += 1
-      if (newest != null && isMade(merge, newest)) filled += 1
+      if (merge.isMade) filled += 1
     case Outcome.Inserted => inserted += 1
     case Outcome.Late     => late += 1
     case Outcome.Deleted  => deleted += 1
-    case Outcome.Absent   => if (merge.winner.isPartial && !merge.winner.isDelete) noOps += 1 else tombstones += 1
+    case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else tombstones += 1
     case _                => ()
-  }
-
-  /** Whether the row is that of none of the versions. */
-  private def isMade(merge: MergeIterator, newest: Version): Boolean = {
-    var version = newest
-    while (version != null && (version.row ne merge.row)) version = version.earlier
-    version == null
   }
 }

@@ -22,8 +22,8 @@ abstract class MergeIterator(fold: KeyFold) {
   /** The stored row that the versions were merged with, or null. */
   final var storedRow: InternalRow = _
 
-  /** For Late: the newest of the versions that lost to the stored row. */
-  final var lost: Version = _
+  /** The newest of the versions that were merged, with those buffered before it. Not set for Unchanged. */
+  final var newest: Version = _
 
   /** The version that won; null for Unchanged and Late. */
   final var winner: Version = _
@@ -34,12 +34,22 @@ abstract class MergeIterator(fold: KeyFold) {
   /** True when the current key has a row. */
   final def isLive: Boolean = outcome <= Outcome.Inserted
 
+  /** For Updated: whether the rule made the row of several versions, so that it is the row of none of them. */
+  final def isMade: Boolean = {
+    var version = newest
+    while (version != null && (version.row ne row)) version = version.earlier
+    version == null
+  }
+
+  /** For Absent: whether the versions are partial, and belong to no row, and not a delete. */
+  final def isIgnored: Boolean = winner.isPartial && !winner.isDelete
+
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {
     outcome = other.outcome
     row = other.row
     storedRow = other.storedRow
-    lost = other.lost
+    newest = other.newest
     winner = other.winner
   }
 
@@ -55,9 +65,12 @@ abstract class MergeIterator(fold: KeyFold) {
     if (winner ne won) winner = won
   }
 
+  private def keep(versions: Version): Unit = if (newest ne versions) newest = versions
+
   /** Emits a version as it is, for another merge to fold. */
   protected final def emit(version: Version): Unit = {
     storedRow = null
+    keep(version)
     row = version.row
     winner = version
     outcome = if (version.isDelete || version.isPartial) Outcome.Absent else Outcome.Inserted
@@ -70,6 +83,7 @@ abstract class MergeIterator(fold: KeyFold) {
    */
   protected final def mergeDeleted(delete: Version, versions: Version): Boolean = {
     val result = fold.onto(delete, versions)
+    keep(versions)
     set(null, result.row, result)
     outcome = if (result.isDelete || result.isPartial) Outcome.Absent else Outcome.Inserted
     result eq delete
@@ -86,9 +100,9 @@ abstract class MergeIterator(fold: KeyFold) {
     val result =
       if (base == null) fold.alone(versions)
       else fold.onto(stored.set(base, isDelete = false, isUnconditional = false), versions)
+    keep(versions)
     if (result eq stored) {
       outcome = Outcome.Late
-      lost = versions
       set(base, base, null)
     } else {
       set(base, result.row, result)

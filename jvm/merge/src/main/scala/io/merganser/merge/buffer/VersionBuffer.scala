@@ -140,9 +140,8 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
   protected final def mergeAt(row: InternalRow, entry: Int): Unit = {
     val again = (matched(entry >> 6) & (1L << entry)) != 0
     matched(entry >> 6) |= 1L << entry
-    val versions = table.record(entry)
-    merge(row, versions, again)
-    if (decisions ne null) decisions.add(this, versions)
+    merge(row, table.record(entry), again)
+    if (decisions ne null) decisions.add(this)
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
@@ -150,9 +149,8 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
     while (rest < count && (matched(rest >> 6) & (1L << rest)) != 0) rest += 1
     if (rest >= count) false
     else {
-      val versions = table.record(rest)
-      merge(null, versions, again = false)
-      if (decisions ne null) decisions.add(this, versions)
+      merge(null, table.record(rest), again = false)
+      if (decisions ne null) decisions.add(this)
       rest += 1
       true
     }

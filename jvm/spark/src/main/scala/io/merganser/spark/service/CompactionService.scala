@@ -204,7 +204,7 @@ object CompactionService {
         try {
           val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false, null, token)
-          base.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
+          base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
         } finally open.close()
       }
     }

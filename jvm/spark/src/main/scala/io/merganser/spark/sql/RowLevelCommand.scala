@@ -141,6 +141,9 @@ object RowLevelCommand {
     "file_groups_written",
     "file_groups_pruned")
 
+  /** Its metrics: also counts that hold for any write. */
+  val MetricNames: Seq[String] = CountNames ++ Seq("duplicates", "filled", "no_ops", "tombstones")
+
   /** A statement's result: one row of counts, and the requested time of its commit. */
   def result: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)()) :+
     AttributeReference("instant", StringType, nullable = false)()

@@ -45,7 +45,7 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
   override def children: Seq[SparkPlan] = Seq(query)
 
   override lazy val metrics: Map[String, SQLMetric] =
-    RowLevelCommand.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
+    RowLevelCommand.MetricNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
 
   override def simpleString(maxFields: Int): String =
     s"$nodeName ${statement.target.statement} ${statement.target}, $how, " +
@@ -86,7 +86,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     val counts =
       Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong,
         result.filesWritten.toLong, pruned.toLong)
-    CountMetrics.post(sparkContext, metrics, RowLevelCommand.CountNames.zip(counts))
+    CountMetrics.post(sparkContext, metrics,
+      RowLevelCommand.MetricNames.zip(counts ++ Seq(c.duplicates, c.filled, c.noOps, c.tombstones)))
     val row: Seq[Any] = counts :+ UTF8String.fromString(result.instant)
     Seq(new GenericInternalRow(row.toArray[Any]))
   }

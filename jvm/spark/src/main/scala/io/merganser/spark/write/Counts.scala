@@ -20,7 +20,10 @@ object Counts {
     "ties" -> c.ties,
     "duplicates" -> c.duplicates,
     "appended" -> c.appended,
-    "appendedDeletes" -> c.appendedDeletes
+    "appendedDeletes" -> c.appendedDeletes,
+    "filled" -> c.filled,
+    "noOps" -> c.noOps,
+    "tombstones" -> c.tombstones
   )
 
   /** The counts that a commit's extra metadata has; zeros without any. */
@@ -37,6 +40,9 @@ object Counts {
       duplicates = count("duplicates"),
       appended = count("appended"),
       appendedDeletes = count("appendedDeletes"),
+      filled = count("filled"),
+      noOps = count("noOps"),
+      tombstones = count("tombstones"),
       lateness = Lateness(node.path(LatenessKey).fields.asScala.map(e => e.getKey -> e.getValue.asLong).toMap)
     )
   }

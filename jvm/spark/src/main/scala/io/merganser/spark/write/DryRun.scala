@@ -1,10 +1,12 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, PreviewedRow, SliceReader, SliceWritten}
+import io.merganser.table.slice.{FileSlice, LogVisibility, PreviewedRow, SliceReader}
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -37,7 +39,7 @@ object DryRun {
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      written: Seq[SliceWritten],
+      written: Seq[GroupWritten],
       replacedFileIds: Map[String, Seq[String]],
       most: Int
   ): DryRun = {
@@ -47,12 +49,25 @@ object DryRun {
     val replaced = if (slices.isEmpty) Nil else rowsOf(session, table, settings, slices, most)
     DryRun(
       written.flatMap(_.preview).map(_.counts).foldLeft(MergeCounts())(_ + _),
-      chosen(written.flatMap(_.preview).flatMap(_.rows) ++ replaced.flatMap(_._2), most),
+      chosen(shown(table, settings, written.flatMap(_.preview).flatMap(_.rows)) ++ replaced.flatMap(_._2), most),
       slices.map(slice => slice.base.size + slice.logs.size).sum,
       replaced.map(_._1).sum,
-      (written.map(_.stat.partitionPath) ++ replacedFileIds.keys).distinct.sorted
+      (written.flatMap(_.stats).map(_.partitionPath) ++ replacedFileIds.keys).distinct.sorted
     )
   }
+
+  /** Under a global index a row that leaves one partition for another is one row. */
+  private def shown(table: OpenTable, settings: WriteConfig, rows: Seq[PreviewedRow]): Seq[PreviewedRow] =
+    if (IndexResolver.globalKeys(settings.index, table.config).isEmpty) rows
+    else
+      rows.groupBy(_.key).values.flatMap { ofKey =>
+        (ofKey.filter(_.outcome == "deleted"), ofKey.filter(_.outcome == "inserted")) match {
+          case (Seq(from), Seq(to)) if from.partitionPath != to.partitionPath =>
+            val reason = s"the row moves from partition '${from.partitionPath}' to '${to.partitionPath}'"
+            to.copy(outcome = "updated", before = from.before, reason = reason) +: ofKey.diff(Seq(from, to))
+          case _ => ofKey
+        }
+      }.toSeq
 
   /** Of each outcome about as many, in the order of partition and key. */
   private def chosen(rows: Seq[PreviewedRow], most: Int): Seq[PreviewedRow] = {

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
@@ -10,7 +11,7 @@ import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, Stor
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, SliceWritten}
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, OperationType, Timeline, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
@@ -188,7 +189,8 @@ final class TableWrite(
           prepared = Some(incoming)
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
             .write(incoming.rows, slices)
-          val stats = written.map(_.stat).groupBy(_.partitionPath)
+          val files = written.flatMap(_.stats)
+          val stats = files.groupBy(_.partitionPath)
           val metadata = CommitMetadata(
             operationType = operationType(replaced),
             stats = stats,
@@ -198,16 +200,16 @@ final class TableWrite(
           if (!transaction.isDryRun)
             BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
           def previewed = settings.dryRun.map(DryRun.of(session, table, settings, written, metadata.replacedFileIds, _))
-          if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.commitsEmpty)
+          if (files.isEmpty && metadata.replacedFileIds.isEmpty && !settings.commitsEmpty)
             Work(("", written, WriteNotes(ignoredOptions = settings.ignored), previewed), None)
           else {
-            val fileIds = written.map(_.stat.fileId).toSet
+            val fileIds = files.map(_.fileId).toSet
             val touched = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope   = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
             val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
               settings.nonBlocking, BucketPlaces.ranges(index, table, transaction.instant, isOverwrite))
             val notes = this.notes(schema).copy(warnings = CompiledRule.warning(config, schema).toSeq)
-            Work((transaction.instant, written, noteLogs(notes, slices.listed, written.map(_.stat)), previewed),
+            Work((transaction.instant, written, noteLogs(notes, slices.listed, files), previewed),
               Some(CommitRequest(metadata, touched, basis)))
           }
         }
@@ -283,11 +285,11 @@ final class TableWrite(
     case _                                                     => KeyScope.InTable
   }
 
-  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] =
+  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[GroupWritten]): Map[String, String] =
     Map(
       "schema" -> AvroSchemas.toAvro(table.forCommit(schema), config.name).toString,
       TableWrite.WriterKey -> TableWrite.Writer,
-      TableWrite.CountsKey -> Counts.toJson(total(written))
+      TableWrite.CountsKey -> Counts.toJson(GroupWritten.counts(written))
     ) ++ table.timeline.listAdded(table.forCommit(schema)) ++ settings.commitMetadata
 
   private def notes(schema: StructType): WriteNotes = {
@@ -303,17 +305,18 @@ final class TableWrite(
         manyLogs = TableWrite.longest(slices, written).map(_.group))
     }
 
-  private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
-
-  private def result(instant: String, written: Seq[SliceWritten], started: Long): WriteResult = WriteResult(
-    instant,
-    settings.operation,
-    total(written),
-    written.size,
-    written.map(_.stat.numWrites).sum,
-    written.map(_.stat.totalWriteBytes).sum,
-    (System.nanoTime() - started) / 1000000L
-  )
+  private def result(instant: String, written: Seq[GroupWritten], started: Long): WriteResult = {
+    val files = written.flatMap(_.stats)
+    WriteResult(
+      instant,
+      settings.operation,
+      GroupWritten.counts(written),
+      files.size,
+      files.map(_.numWrites).sum,
+      files.map(_.totalWriteBytes).sum,
+      (System.nanoTime() - started) / 1000000L
+    )
+  }
 }
 
 object TableWrite {

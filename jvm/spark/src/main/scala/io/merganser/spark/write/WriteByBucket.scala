@@ -1,10 +1,10 @@
 package io.merganser.spark.write
 
+import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.tag.{StoredKeys, Tagging}
 import io.merganser.table.options.IndexType
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.SliceWritten
 import io.merganser.table.timeline.Action
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
@@ -23,7 +23,7 @@ import scala.collection.mutable
 private[write] final case class WriteByBucket(tasks: WriteTasks) {
   import tasks._
 
-  def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[SliceWritten] = {
+  def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[GroupWritten] = {
     val instant           = transaction.instant
     val places            = BucketPlaces(index, table, instant, transaction.action == Action.ReplaceCommit)
     val (source, columns) = tagged(rows, slices, index)

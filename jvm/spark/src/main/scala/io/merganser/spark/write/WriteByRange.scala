@@ -1,10 +1,10 @@
 package io.merganser.spark.write
 
+import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.file.FileNames
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.SliceWritten
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
 private[write] final case class WriteByRange(tasks: WriteTasks) {
   import tasks.{session, settings, incoming, transaction, writeStep}
 
-  def write(rows: DataFrame): Seq[SliceWritten] = {
+  def write(rows: DataFrame): Seq[GroupWritten] = {
     val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     // Ranges come from a sample of the rows, which takes a job over all of them.
     if (tasks == 1) byRange(rows, tasks)
@@ -26,7 +26,7 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
     }
   }
 
-  private def byRange(rows: DataFrame, tasks: Int): Seq[SliceWritten] = {
+  private def byRange(rows: DataFrame, tasks: Int): Seq[GroupWritten] = {
     val instant = transaction.instant
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))

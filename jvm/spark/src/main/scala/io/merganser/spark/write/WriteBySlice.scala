@@ -1,10 +1,11 @@
 package io.merganser.spark.write
 
+import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, KeyedBatch, PartitionMove, StoredKeys, Tagging}
 import io.merganser.table.options.StoredKeyPolicy
-import io.merganser.table.slice.{FileSlice, SliceWritten}
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
@@ -23,7 +24,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
 
   private val places = newKeysIn.map(BucketPlaces(_, table, transaction.instant, replaces = false))
 
-  def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] = {
+  def write(rows: DataFrame, slices: WriteSlices): Seq[GroupWritten] = {
     val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     def byKey(rows: DataFrame, byPath: Boolean): KeyedBatch =
       Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks), byPath)
@@ -44,7 +45,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   }
 
   /** Writes tagged rows to file groups that are planned for their number. */
-  private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[SliceWritten] = {
+  private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[GroupWritten] = {
     val work = tagged.work
     // New rows may name partitions in which no key was looked up.
     val planned = Placement.plan(slices.of(work.newByPartition.keySet), work, config.isMergeOnRead,

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{LogWrites, BatchMerge, Previewing, StoredRows, GroupWriter}
+import io.merganser.spark.write.merge.{BatchMerge, GroupWriter, GroupWritten, LogWrites, Previewing, StoredRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -11,7 +11,7 @@ import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{LogVisibility, SliceReader, SliceWritten}
+import io.merganser.table.slice.{LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -46,7 +46,7 @@ private[write] final case class WriteTasks(
 
   private val open = mutable.ArrayBuffer.empty[PersistedRows]
 
-  def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] =
+  def write(rows: DataFrame, slices: WriteSlices): Seq[GroupWritten] =
     try
       index match {
         case bucket: IndexType.Bucket                             => WriteByBucket(this).write(rows, slices, bucket)
@@ -120,7 +120,7 @@ private[write] final case class WriteTasks(
    */
   private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
       target: (UTF8String, Int) => FileGroupTarget
-  ): Seq[SliceWritten] = {
+  ): Seq[GroupWritten] = {
     val columns = WriteTasks.attributes(before)
     val order   = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(RowShuffle.column(columns, _))
     val step    = writeStep(before.length, target)

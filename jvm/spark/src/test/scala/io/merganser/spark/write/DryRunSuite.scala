@@ -62,7 +62,9 @@ final class DryRunSuite extends TableSuite with LocalSession {
       val kinds = shown.rows.groupBy(_.outcome).map { case (outcome, rows) => outcome -> rows.size.toLong }
       val counts = MergeCounts(inserted = kinds.getOrElse("inserted", 0L), updated = kinds.getOrElse("updated", 0L),
         late = kinds.getOrElse("late", 0L), deleted = kinds.getOrElse("deleted", 0L), ties = shown.merged.ties,
-        unchanged = shown.merged.unchanged, duplicates = shown.merged.duplicates, lateness = shown.merged.lateness)
+        unchanged = shown.merged.unchanged, duplicates = shown.merged.duplicates, lateness = shown.merged.lateness,
+        filled = shown.merged.filled, noOps = shown.merged.noOps,
+        tombstones = shown.rows.count(row => row.before.isEmpty && row.after.isEmpty).toLong)
       assert(shown.merged == counts)
     }
 
@@ -121,7 +123,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
     write(Seq(row(5, isDelete = true)), create)
     val late = write(Seq(row(3)), create ++ dry)
     assert(late.counts.appended == 1)
-    assert(late.dryRun.get.merged == MergeCounts(late = 1))
+    assert(late.dryRun.get.merged == MergeCounts(late = 1, tombstones = 1))
     val shown = late.dryRun.get.rows.head
     assert((shown.outcome, shown.before, shown.after) == (("late", None, None)))
     assert(shown.reason.startsWith("the delete before stays") && shown.reason.contains("\"ts\":5"))

@@ -39,11 +39,13 @@ private[slice] final class OpenBaseFile(
   private[this] val times                  = new EventTimes(eventTime)
   private[this] var writer: BaseFileWriter = _
   private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
+  private[this] var (filled, noOps, tombstonesMet)                      = (0L, 0L, 0L)
   private[this] var rows                                                = 0L
   private[this] var check                                               = FirstCheck
   private[this] var keyWhenFull: UTF8String                             = _
   private[this] var changes: ChangeLogWriter                            = _ // null if none are written
   private[this] var lateness: Lateness.Counter                          = _ // null until there is a late version
+  private[this] val equality                                            = new RowEquality(slices.schema)
   private[this] val tombstones = slices.tombstones.map(_.collector(previous.flatMap(_.base), moved)).orNull
 
   /** @param logsChanges false in a service, which makes none */
@@ -68,14 +70,18 @@ private[slice] final class OpenBaseFile(
         late += 1
         if (ordering != null) {
           if (lateness == null) lateness = new Lateness.Counter(ordering.first)
-          lateness.add(merge.storedRow, merge.lost.row)
+          lateness.add(merge.storedRow, merge.newest.row)
         }
       case Outcome.Updated =>
         updated += 1
-        if (ordering != null && ordering.compare(merge.storedRow, row) == 0) ties += 1
+        val isTie = ordering != null && ordering.compare(merge.storedRow, row) == 0
+        if (isTie) ties += 1
+        // With another ordering value it is another row. Compactions count no updates without effect.
+        if (updatesCommitMetadata && (isTie || ordering == null) && equality.areEqual(merge.storedRow, row)) noOps += 1
+        if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1
-      case Outcome.Absent   =>
+      case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else tombstonesMet += 1
     }
     if (changes != null) merge.outcome match {
       case Outcome.Updated | Outcome.Inserted => changes.put(row.getUTF8String(width), merge.storedRow, row)
@@ -113,6 +119,9 @@ private[slice] final class OpenBaseFile(
   /** Whether the file is full and the row has another key than the last one. */
   def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
 
+  def counts: MergeCounts = MergeCounts(inserted, updated, unchanged, late, deleted, ties, filled = filled,
+    noOps = noOps, tombstones = tombstonesMet, lateness = if (lateness == null) Lateness.none else lateness.result)
+
   /** None if no row was written, no delete is retained and no file was required. */
   def close(): Option[SliceWritten] = {
     val retained = if (tombstones eq null) Tombstones.none else slices.tombstones.get.retained(tombstones)
@@ -138,8 +147,7 @@ private[slice] final class OpenBaseFile(
             minEventTime = times.least,
             maxEventTime = times.greatest
           ),
-          MergeCounts(inserted, updated, unchanged, late, deleted, ties,
-            lateness = if (lateness == null) Lateness.none else lateness.result)
+          counts
         ))
     }
   }

@@ -373,7 +373,7 @@ final class SliceReader(
         if (!merge.next()) finished = true
         else {
           ready = merge.isLive
-          if (decisions ne null) decisions.add(merge, null)
+          if (decisions ne null) decisions.add(merge)
         }
       }
       ready

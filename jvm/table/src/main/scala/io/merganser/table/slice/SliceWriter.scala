@@ -15,12 +15,16 @@ import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
+/** One written file, as the commit will record it, and counts of its rows. */
+final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
+
 /**
- * One written file, as the commit will record it.
+ * The files that the result of a merge was written to.
  *
- * @param preview of a dry run: what became of the rows of the file group, in the first of its files
+ * @param files  none if there was no row to write
+ * @param counts of the merge
  */
-final case class SliceWritten(stat: WriteStat, counts: MergeCounts, preview: Option[MergePreview] = None)
+final case class MergeWritten(files: Seq[SliceWritten], counts: MergeCounts)
 
 /**
  * Writes base files and log files of one instant.
@@ -77,7 +81,7 @@ final case class SliceWriter(
    * @param updatesCommitMetadata true if changed rows get the commit metadata columns of this instant; false in a
    *   compaction, which leaves them unchanged
    * @param ordering compares ordering values, to count ties; null under a rule without ordering
-   * @return None if there is no row to write and no previous slice
+   * @return no file if there is no row to write and no previous slice
    */
   def writeBase(
       partitionPath: String,
@@ -87,12 +91,12 @@ final case class SliceWriter(
       updatesCommitMetadata: Boolean,
       ordering: OrderingComparator,
       token: WriteToken
-  ): Option[SliceWritten] = {
+  ): MergeWritten = {
     val file = new OpenBaseFile(this, partitionPath, fileId, previous, token)
     try {
       if (previous.isDefined) file.open(logsChanges = updatesCommitMetadata)
       while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
-      file.close()
+      MergeWritten(file.close().toSeq, file.counts)
     } catch {
       case e: Throwable =>
         file.abort()
@@ -124,7 +128,6 @@ final case class SliceWriter(
    * Writes the base file of a new group, and of further new groups as files fill up. No key is split between groups.
    *
    * @param fileId id of the first group
-   * @return empty if there is no row to write
    */
   def writeNewBases(
       partitionPath: String,
@@ -132,21 +135,23 @@ final case class SliceWriter(
       merge: MergeIterator,
       ordering: OrderingComparator,
       token: WriteToken
-  ): Seq[SliceWritten] = {
+  ): MergeWritten = {
     val written = Seq.newBuilder[SliceWritten]
+    var counts  = MergeCounts()
     var count   = 0
     var file    = new OpenBaseFile(this, partitionPath, fileId, None, token)
     try {
       while (merge.next()) {
         if (merge.isLive && file.endsBefore(merge.row)) {
           written ++= file.close()
+          counts += file.counts
           count += 1
           file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token)
         }
         file.add(merge, updatesCommitMetadata = true, ordering)
       }
       written ++= file.close()
-      written.result()
+      MergeWritten(written.result(), counts + file.counts)
     } catch {
       case e: Throwable =>
         file.abort()

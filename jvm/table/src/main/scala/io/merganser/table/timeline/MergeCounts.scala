@@ -13,6 +13,11 @@ package io.merganser.table.timeline
  * @param duplicates      versions superseded by another version of the same batch
  * @param appended        versions in log files whose outcome is not known, including deletes
  * @param appendedDeletes deletes among `appended`
+ * @param filled          updated rows that the rule made of the stored row and versions: filled or added columns, partial
+ *                        rows
+ * @param noOps           updated rows in which no column changed, and partial rows that belong to no row
+ * @param tombstones      keys without a stored row that a delete kept without one: an incoming delete, or a retained one,
+ *                        which also counts as `late`
  * @param lateness        how far the late-arriving versions were behind, where that is known
  */
 final case class MergeCounts(
@@ -25,12 +30,16 @@ final case class MergeCounts(
     duplicates: Long = 0,
     appended: Long = 0,
     appendedDeletes: Long = 0,
+    filled: Long = 0,
+    noOps: Long = 0,
+    tombstones: Long = 0,
     lateness: Lateness = Lateness.none
 ) {
   def +(o: MergeCounts): MergeCounts = MergeCounts(
     inserted + o.inserted, updated + o.updated, unchanged + o.unchanged, late + o.late,
     deleted + o.deleted, ties + o.ties, duplicates + o.duplicates,
     appended + o.appended, appendedDeletes + o.appendedDeletes,
+    filled + o.filled, noOps + o.noOps, tombstones + o.tombstones,
     lateness + o.lateness
   )
 }

@@ -95,14 +95,14 @@ final class GroupWriter(
   private val layout  = compiled.layout
   private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
 
-  def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
+  def run(rows: Iterator[InternalRow]): Iterator[GroupWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
     val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
     val done    = mutable.ArrayBuffer.empty[SliceWritten]
-    Iterator.continually(groups).takeWhile(_.hasGroup).flatMap { group =>
+    Iterator.continually(groups).takeWhile(_.hasGroup).map { group =>
       val written = write(group, token)
-      done ++= written
+      done ++= written.files
       if (context.isInterrupted()) removeOfKilled(done)
       written
     }
@@ -117,7 +117,7 @@ final class GroupWriter(
     throw new TaskKilledException("the write has failed, or another attempt of the task has succeeded")
   }
 
-  private def write(groups: GroupedRows, token: WriteToken): Seq[SliceWritten] = {
+  private def write(groups: GroupedRows, token: WriteToken): GroupWritten = {
     val group    = target(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
@@ -125,9 +125,15 @@ final class GroupWriter(
     val preview  = previewing.map(new GroupPreview(_, group, cursor, fold))
     val versions = preview.fold(cursor)(_.seen)
     if (group.isLog) {
-      val (written, merge) = appendLog(group.slice.get, versions, fold, token, preview, deletesOf(group, None))
-      previewed(counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines),
-        preview)
+      try {
+        val (files, refused, merge) =
+          appendLog(group.slice.get, versions, fold, token, preview, deletesOf(group, None))
+        val appended = files.map(_.counts).foldLeft(MergeCounts())(_ + _)
+        val known    = groups.known.fold(appended)(_.instead(appended))
+        groupWritten(files, known.copy(late = known.late + refused, tombstones = known.tombstones + refused), merge,
+          combines,
+          preview)
+      } finally preview.foreach(_.close())
     } else {
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
@@ -140,12 +146,13 @@ final class GroupWriter(
           else
             writer.writeBase(group.partitionPath, group.fileId, group.slice, result, updatesCommitMetadata = true,
               ordering.orNull,
-              token).toSeq
-        previewed(counted(written, merge, combines), preview)
+              token)
+        groupWritten(written.files, written.counts, merge, combines, preview)
       } finally base.foreach(_.close())
     }
   }
 
+  /** @return the files, the number of versions that lost to deletes of the base file, and the merge */
   private def appendLog(
       slice: FileSlice,
       cursor: VersionCursor,
@@ -153,7 +160,7 @@ final class GroupWriter(
       token: WriteToken,
       preview: Option[GroupPreview],
       deletes: Option[StoredDeletes]
-  ): (Seq[SliceWritten], SortedMerge) = {
+  ): (Seq[SliceWritten], Long, SortedMerge) = {
     val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
       val merge = open match {
@@ -167,13 +174,11 @@ final class GroupWriter(
             SortedMerge.forLog(completed, layout, fold)
           }
       }
-      def append(result: MergeIterator) = {
-        val left = deletes.map(new UnrefusedVersions(result, _, keysInLogs(slice), layout, fold))
-        val written = writer.appendLog(slice, left.getOrElse(result), layout, token, logs.writesDeletedRows,
-          inserted = left.fold(0L)(_.insertedCount))
-        first(written)(c => c.copy(late = c.late + left.fold(0L)(_.refusedCount)))
-      }
-      (preview.fold(append(merge))(_.appending(slice, merge)(append)), merge)
+      val result = preview.fold[MergeIterator](merge)(_.appending(slice, merge))
+      val left   = deletes.map(new UnrefusedVersions(result, _, keysInLogs(slice), layout, fold))
+      val files = writer.appendLog(slice, left.getOrElse(result), layout, token, logs.writesDeletedRows,
+        inserted = left.fold(0L)(_.insertedCount))
+      (files, left.fold(0L)(_.refusedCount), merge)
     } finally open.foreach(_._1.close())
   }
 
@@ -184,37 +189,40 @@ final class GroupWriter(
   }
 
   /** What a dry run shows of one file group. */
-  private final class GroupPreview(how: Previewing, group: FileGroupTarget, cursor: VersionCursor, fold: KeyFold) {
+  private final class GroupPreview(how: Previewing, group: FileGroupTarget, cursor: VersionCursor, fold: KeyFold)
+      extends Closeable {
     private[this] val rows  = how.open(layout, group.partitionPath, batchMerge.mergesStored)
-    private[this] var ofLog = Option.empty[MergeCounts]
+    private[this] var ofLog = Option.empty[LogPreview]
     val seen: SeenVersions  = new SeenVersions(cursor, layout)
 
     def of(merge: SortedMerge): MergeIterator = new FollowedMerge(merge, fold)(new BasePreview(layout, seen, rows).see)
 
-    def appending(slice: FileSlice, merge: SortedMerge)(
-        append: MergeIterator => Seq[SliceWritten]
-    ): Seq[SliceWritten] = {
-      val log = new LogPreview(how.stored, slice, layout, fold, ordering.orNull, seen, rows)
-      try {
-        val written = append(new FollowedMerge(merge, fold)(log.see))
-        ofLog = Some(log.result)
-        written
-      } finally log.close()
+    def appending(slice: FileSlice, merge: SortedMerge): MergeIterator = {
+      val log = new LogPreview(how.stored, slice, layout, how.columns, fold, ordering.orNull, seen, rows)
+      ofLog = Some(log)
+      new FollowedMerge(merge, fold)(log.see)
     }
 
-    def result(written: Seq[SliceWritten]): MergePreview = {
-      val all = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
-      MergePreview(ofLog.fold(all)(_.copy(duplicates = all.duplicates)), rows.result)
+    /** @param all counts of the write */
+    def result(all: MergeCounts): MergePreview = {
+      val merged = ofLog.fold(all)(_.result.copy(duplicates = all.duplicates))
+      MergePreview(merged, rows.result)
     }
+
+    override def close(): Unit = ofLog.foreach(_.close())
   }
 
-  private def previewed(written: Seq[SliceWritten], preview: Option[GroupPreview]): Seq[SliceWritten] =
-    preview.fold(written)(p =>
-      written.headOption.fold(written)(_.copy(preview = Some(p.result(written))) +: written.tail))
-
-  private def counted(written: Seq[SliceWritten], merge: SortedMerge, combines: Boolean): Seq[SliceWritten] =
-    first(written)(counts =>
-      counts.copy(duplicates = if (combines) merge.duplicateCount else 0L, late = counts.late + merge.refusedCount))
+  private def groupWritten(
+      files: Seq[SliceWritten],
+      counts: MergeCounts,
+      merge: SortedMerge,
+      combines: Boolean,
+      preview: Option[GroupPreview]
+  ): GroupWritten = {
+    val all = counts.copy(duplicates = if (combines) merge.duplicateCount else 0L,
+      late = counts.late + merge.refusedCount)
+    GroupWritten(files, all, preview.map(_.result(all)))
+  }
 
   /** The deletes that the base file of the group retains; None if it retains none. */
   private def deletesOf(group: FileGroupTarget, open: Option[BaseRows]): Option[StoredDeletes] =
@@ -223,10 +231,6 @@ final class GroupWriter(
       val retained = Tombstones.of(stored, base, footer, layout.ordering)
       if (retained.isEmpty) None else Some(retained.versions(layout, group.partitionPath))
     }
-
-  /** Sets a group's counts in the first of its files, so that they are counted once. */
-  private def first(written: Seq[SliceWritten])(counts: MergeCounts => MergeCounts): Seq[SliceWritten] =
-    written.headOption.fold(written)(one => one.copy(counts = counts(one.counts)) +: written.tail)
 
   /** A base file's rows in key order. */
   private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {

@@ -4,7 +4,7 @@ import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{KeyTrace, MergeIterator, Outcome, SortedMerge, TraceStep, VersionCursor}
 import io.merganser.table.explain.PreviewRows
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.{FileSlice, RowEquality, SliceReader}
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
@@ -91,12 +91,14 @@ private[merge] final class BasePreview(layout: RowLayout, seen: SeenVersions, pr
  * What the versions that are appended to a log do to the rows that readers see: they are merged with what each key is,
  * a row or a delete, one after the other as [[KeyTrace]] does.
  *
+ * @param columns  the table's data columns, which come first in rows
  * @param ordering null under a rule without ordering
  */
 private[merge] final class LogPreview(
     stored: SliceReader,
     slice: FileSlice,
     layout: RowLayout,
+    columns: StructType,
     fold: KeyFold,
     ordering: OrderingComparator,
     seen: SeenVersions,
@@ -109,6 +111,7 @@ private[merge] final class LogPreview(
   private[this] var traces          = Seq.empty[StateTrace]
   private[this] var versions        = 1
   private[this] var counts          = MergeCounts()
+  private[this] val equality        = new RowEquality(columns)
 
   def see(merge: SortedMerge): Unit = if (merge.winner != null) add(merge.winner)
 
@@ -160,13 +163,17 @@ private[merge] final class LogPreview(
     def end(versions: Int): Unit = {
       val (older, newer) = (rowOf(before), rowOf(trace.live))
       val outcome        = outcomeOf(older, newer)
-      val isTie          = outcome == Outcome.Updated && ordering != null && ordering.compare(older, newer) == 0
+      val isUpdated      = outcome == Outcome.Updated
+      val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),
         late = one(outcome == Outcome.Late),
         deleted = one(outcome == Outcome.Deleted),
-        ties = one(isTie)
+        ties = one(isUpdated && ordering != null && ordering.compare(older, newer) == 0),
+        filled = one(isUpdated && (last.after.row ne last.version.row)),
+        noOps = one(isIgnored || (isUpdated && equality.areEqual(older, newer))),
+        tombstones = one(older == null && newer == null && !isIgnored)
       )
       previews.add(outcome, last, versions, older, newer)
     }

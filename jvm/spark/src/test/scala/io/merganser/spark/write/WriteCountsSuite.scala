@@ -1,0 +1,77 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.Change
+import io.merganser.spark.LocalSession
+import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.TableSuite
+import io.merganser.table.timeline.MergeCounts
+import org.apache.spark.sql.SaveMode
+
+/** What a write counts beside new and changed rows; the commit has the same counts. */
+final class WriteCountsSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[1]"
+
+  private def row(key: String, ts: Long, v: String, w: String = "w") =
+    Change(key, Some(ts), Seq(Option(v), Option(w)))
+
+  private def delete(key: String, ts: Long) = Change(key, Some(ts), Seq(None, None), isDelete = true)
+
+  /** The counts of a write, which are those of its commit. */
+  private def write(options: Map[String, String])(changes: Change*): MergeCounts = {
+    val result = FrameWrite.save(spark, storage.toString, SaveMode.Append, options, frame(changes).coalesce(1)).get
+    val table  = OpenTable.load(spark, storage.toString)
+    val commit = table.timeline.instants.find(_.requested == result.instant).get
+    assert(Counts.of(table.timeline.metadata(commit)) == result.counts)
+    result.counts
+  }
+
+  test("a version equal to the stored row is a no-op, and a delete of nothing a tombstone") {
+    val event = options(mergeOnRead = false, bucketed = true)
+    write(event)(row("k0", 1, "a"), row("k2", 1, "a"), row("k4", 1, "a"), row("k6", 1, "a"))
+    val counts = write(event)(row("k0", 1, "a"), row("k2", 1, "b"), row("k4", 2, "a"), delete("k8", 1))
+    assert(counts == MergeCounts(updated = 3, unchanged = counts.unchanged, ties = 2, noOps = 1, tombstones = 1))
+    assert(counts.unchanged <= 1)
+  }
+
+  test("a batch of nothing but deletes of keys that are not stored counts them, although it writes no file") {
+    val event = options(mergeOnRead = false, bucketed = false)
+    write(event)(row("k0", 1, "a"))
+    assert(write(event)(delete("k1", 1), delete("k3", 1)) == MergeCounts(tombstones = 2))
+  }
+
+  test("without ordering values a no-op is found by the values alone") {
+    val commit = options(mergeOnRead = false, bucketed = true) - "hoodie.table.ordering.fields" +
+      ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")
+    write(commit)(row("k0", 1, "a"), row("k2", 1, null))
+    val counts = write(commit)(row("k0", 1, "a"), row("k2", 1, null, "x"))
+    assert(counts == MergeCounts(updated = 2, unchanged = counts.unchanged, noOps = 1))
+  }
+
+  test("a row that the rule made of the stored one and a version is filled") {
+    val filling = options(mergeOnRead = false, bucketed = true) + ("merganser.rule.default" -> "last_non_null")
+    write(filling)(row("k0", 1, "a"), row("k2", 1, "a"), row("k4", 1, "a"))
+    val counts = write(filling)(row("k0", 2, null, "x"), row("k2", 2, "b"), row("k4", 1, null))
+    assert((counts.updated, counts.filled, counts.noOps) == ((3L, 3L, 1L)))
+  }
+
+  for (isDry <- Seq(false, true))
+    test("versions that all lose to retained deletes of a merge-on-read table are late" +
+      (if (isDry) " in a dry run" else "")) {
+      val retaining = options(mergeOnRead = true, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
+        "merganser.tombstones.retained.hours" -> "24")
+      write(retaining)(row("k0", 1, "a"), delete("k2", 5), delete("k4", 5))
+      if (isDry) {
+        val dry = retaining + ("spark.merganser.write.dryRun" -> "true")
+        val result = FrameWrite.save(spark, storage.toString, SaveMode.Append, dry,
+          frame(Seq(row("k2", 3, "b"), row("k4", 4, "b"))).coalesce(1)).get
+        assert(result.counts == MergeCounts(late = 2, tombstones = 2))
+        assert(result.dryRun.get.merged == MergeCounts(late = 2, tombstones = 2))
+        assert(result.dryRun.get.rows.map(_.outcome) == Seq("late", "late"))
+      } else {
+        assert(write(retaining)(row("k2", 3, "b"), row("k4", 4, "b")) == MergeCounts(late = 2, tombstones = 2))
+        assert(rows(storage) == Seq(row("k0", 1, "a").toString))
+      }
+    }
+}

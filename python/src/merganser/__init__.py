@@ -67,11 +67,9 @@ from merganser.rule_checks import RuleCheck, RuleLaw
 from merganser.rules import Rule, rule
 from merganser.service_results import (
     ArchiveResult,
-    CleanedFile,
     CleanResult,
     ClusteringResult,
     CompactionResult,
-    DuplicateCopy,
     OrphanFile,
     PartitionRepair,
     PropertyChange,
@@ -93,7 +91,6 @@ __all__ = [
     "ApplyResult",
     "ArchiveResult",
     "CleanResult",
-    "CleanedFile",
     "ClusteringConflictError",
     "ClusteringResult",
     "ColumnMissingError",
@@ -106,7 +103,6 @@ __all__ = [
     "Diagnosis",
     "DryRun",
     "DryRunRow",
-    "DuplicateCopy",
     "DuplicateKeyError",
     "EventsRefusedError",
     "FileSlice",

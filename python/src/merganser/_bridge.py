@@ -83,8 +83,8 @@ class Bridge(SessionStatements):
     def purge_clustering(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
         return self._call("purgeClustering", self._session, path, instant, json.dumps(dict(options)))
 
-    def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._call("clean", self._session, path, dry_run, json.dumps(dict(options)))
+    def clean(self, path: str, options: Mapping[str, str]) -> Any:
+        return self._call("clean", self._session, path, json.dumps(dict(options)))
 
     def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
         return self._call("archive", self._session, path, min_commits, max_commits, json.dumps(dict(options)))
@@ -111,14 +111,14 @@ class Bridge(SessionStatements):
     def savepoints(self, path: str) -> Any:
         return self._call("savepoints", self._session, path)
 
-    def restore(self, path: str, instant: str, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._call("restore", self._session, path, instant, dry_run, json.dumps(dict(options)))
+    def restore(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
+        return self._call("restore", self._session, path, instant, json.dumps(dict(options)))
 
-    def restore_savepoint(self, path: str, savepoint: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._call("restoreSavepoint", self._session, path, savepoint, dry_run, json.dumps(dict(options)))
+    def restore_savepoint(self, path: str, savepoint: str | None, options: Mapping[str, str]) -> Any:
+        return self._call("restoreSavepoint", self._session, path, savepoint, json.dumps(dict(options)))
 
-    def rollback(self, path: str, instant: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._call("rollback", self._session, path, instant, dry_run, json.dumps(dict(options)))
+    def rollback(self, path: str, instant: str | None, options: Mapping[str, str]) -> Any:
+        return self._call("rollback", self._session, path, instant, json.dumps(dict(options)))
 
     def history(self, path: str, limit: int | None, archived: bool) -> Any:
         return self._call("history", self._session, path, limit, archived)

@@ -97,8 +97,8 @@ class Statements(SessionStatements):
         rows = self.rows("run_clustering", options, path=path, op="purge_pending_instant", instants=instant)
         return {"left": [row["leftBecause"] for row in rows if row["leftBecause"] is not None]}
 
-    def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self.rows("run_clean", options, path=path, dry_run=dry_run)
+    def clean(self, path: str, options: Mapping[str, str]) -> Any:
+        return self.rows("run_clean", options, path=path)
 
     def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
         limits = {"min_commits": min_commits, "max_commits": max_commits}
@@ -145,16 +145,16 @@ class Statements(SessionStatements):
             rows = self._spark.sql(statement, values).collect()
         return [{camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
 
-    def restore(self, path: str, instant: str, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._one("restore_to_instant", options, path=path, instant_time=instant, dry_run=dry_run)
+    def restore(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
+        return self._one("restore_to_instant", options, path=path, instant_time=instant)
 
-    def restore_savepoint(self, path: str, savepoint: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+    def restore_savepoint(self, path: str, savepoint: str | None, options: Mapping[str, str]) -> Any:
         write = {} if savepoint is None else {"instant_time": savepoint}
-        return self._one("rollback_to_savepoint", options, path=path, dry_run=dry_run, **write)
+        return self._one("rollback_to_savepoint", options, path=path, **write)
 
-    def rollback(self, path: str, instant: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+    def rollback(self, path: str, instant: str | None, options: Mapping[str, str]) -> Any:
         write = {} if instant is None else {"instant_time": instant}
-        return self._one("rollback_to_instant", options, path=path, dry_run=dry_run, **write)
+        return self._one("rollback_to_instant", options, path=path, **write)
 
     def history(self, path: str, limit: int | None, archived: bool) -> Any:
         return self.rows("show_history", path=path, limit=_ALL if limit is None else limit, archived=archived)

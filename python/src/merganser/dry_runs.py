@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime, timezone
 from html import escape
 from typing import Any
 
@@ -64,6 +66,12 @@ class DryRun:
     """Updated rows that have the same ordering value as the incoming version."""
     duplicates: int
     """Incoming versions that lose to another version of their key in the same batch."""
+    filled: int
+    """Updated rows that the rule makes of the stored row and incoming versions."""
+    no_ops: int
+    """Updated rows in which no column changes, and partial rows that belong to no row."""
+    tombstones: int
+    """Keys without a stored row that a delete keeps without one."""
     rows_replaced: int
     """Rows of file groups that an overwrite replaces."""
     partitions: int
@@ -113,7 +121,7 @@ class ServiceStep:
 
     action: str
     """A verb: ``compact``, ``cluster``, ``delete``, ``archive``, ``keep``, ``roll back``, ``set``, ``add``,
-    ``compare`` or ``differ``."""
+    ``compare`` or ``differ``; of rows ``insert``, ``update``, ``delete``, ``keep``; ``count``."""
     item: str
     """What it is done to: a file, a file group, an instant, a property, a record key."""
     partition_path: str | None
@@ -123,11 +131,16 @@ class ServiceStep:
     """Size of those files."""
     detail: str
     """More about it; may be empty."""
+    before: Any = None
+    """A row by its columns, a number of rows, or the text of a property, as it is; ``None`` if there is none."""
+    after: Any = None
+    """The same as it becomes."""
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> ServiceStep:
         """Build one from what the jar answers."""
-        return built(cls, answer)
+        step = built(cls, answer)
+        return step if step.action == "set" else replace(step, before=_row(step.before), after=_row(step.after))
 
     def __str__(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
@@ -160,6 +173,26 @@ class ServiceDryRun:
     def bytes(self) -> int:
         """Size of those files."""
         return sum(step.bytes for step in self.steps)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of steps by their action."""
+        return dict(Counter(step.action for step in self.steps))
+
+    @property
+    def rows(self) -> tuple[ServiceStep, ...]:
+        """The steps that are rows, as they are and as they become; some of them, where there are many."""
+        return tuple(step for step in self.steps if isinstance(step.before, dict) or isinstance(step.after, dict))
+
+    @property
+    def rows_before(self) -> int | None:
+        """Rows that are removed or change; ``None`` if the service changes none, or that is not known."""
+        return next((step.before for step in self.steps if step.action == "count"), None)
+
+    @property
+    def rows_after(self) -> int | None:
+        """Rows in their place."""
+        return next((step.after for step in self.steps if step.action == "count"), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain dicts, lists, strings and numbers."""
@@ -266,6 +299,8 @@ class TableDryRuns:
         order_by: str | Sequence[str] | None = None,
         strategy: str | None = None,
         where: str | None = None,
+        rows: int | None = None,
+        older_than: datetime | None = None,
         options: Options | None = None,
     ) -> ServiceDryRun:
         """Return what a service would do now. Nothing is changed, and no lock is taken.
@@ -282,6 +317,8 @@ class TableDryRuns:
             order_by: Of ``clustering``: columns to sort by.
             strategy: Of ``clustering``: ``linear``, ``z-order`` or ``hilbert``.
             where: Of ``clustering``: condition on partition columns.
+            rows: Of restores, rollbacks, ``repair_duplicates`` and ``upgrade``: most rows to show; 20 by default.
+            older_than: Of ``remove_orphans``: files modified later stay; a time without a zone is local.
             options: Settings of the service alone, by their ``hoodie.*`` names.
 
         Raises:
@@ -297,12 +334,14 @@ class TableDryRuns:
             "order": columns,
             "order_strategy": strategy,
             "predicate": where,
+            "rows": rows,
+            "older_than": None if older_than is None else older_than.astimezone(timezone.utc).isoformat(),
         }
         named = {name: value for name, value in given.items() if value is not None}
-        rows = self._transport.rows(
+        steps = self._transport.rows(
             "dry_run_service", merged_options({}, options), path=self.path, service=service, **named
         )
-        return ServiceDryRun(service, tuple(ServiceStep.from_wire(row) for row in rows))
+        return ServiceDryRun(service, tuple(map(ServiceStep.from_wire, steps)))
 
     def upgrade(self, *, dry_run: bool = False) -> ServiceDryRun | None:
         """Upgrade a table of version 6 or 8 to version 9: failed writes are rolled back, and logs are compacted first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -91,20 +90,11 @@ class ServiceStatus(Shown):
 
 
 @dataclass(frozen=True)
-class CleanedFile(Shown):
-    """A file that a clean deletes."""
-
-    path: str
-    """Below the table's folder."""
-    size_bytes: int
-
-
-@dataclass(frozen=True)
 class CleanResult(Shown):
-    """What cleans deleted, or what a dry run would delete: pending cleans that were run first, and the new one."""
+    """What cleans deleted: pending cleans that were run first, and the new one."""
 
     instants: tuple[str, ...]
-    """Of the cleans, oldest first; empty for a dry run, and if there was nothing to clean."""
+    """Of the cleans, oldest first; empty if there was nothing to clean."""
     files_deleted: int
     bytes_deleted: int
     partitions_deleted: tuple[str, ...]
@@ -112,8 +102,6 @@ class CleanResult(Shown):
     earliest_retained: str | None
     """The oldest commit whose rows can be read as of; ``None`` where file versions are counted or nothing is due."""
     elapsed_ms: int
-    files: tuple[CleanedFile, ...] = ()
-    """For a dry run, the files."""
 
     @classmethod
     def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
@@ -125,7 +113,6 @@ class CleanResult(Shown):
             partitions_deleted=tuple(path for clean in wire for path in clean["partitionsDeleted"]),
             earliest_retained=wire[-1]["earliestCommitToRetain"] if wire else None,
             elapsed_ms=sum(clean["timeTakenInMillis"] or 0 for clean in wire),
-            files=tuple(CleanedFile(file["path"], file["size"]) for clean in wire for file in clean["files"] or ()),
         )
 
 
@@ -196,10 +183,10 @@ class RestoredFile(Shown):
 
 @dataclass(frozen=True)
 class RestoreResult(Shown):
-    """What a restore took back, or what a dry run would take back."""
+    """What a restore took back."""
 
     instant: str | None
-    """Requested time of the restore; ``None`` for a dry run, and if there was nothing to take back."""
+    """Requested time of the restore; ``None`` if there was nothing to take back."""
     newest_commit: str | None
     """Requested time of the newest write that stays; ``None`` if none does."""
     taken_back: tuple[TakenBack, ...] = field(metadata=wire(of=partial(built, TakenBack)))
@@ -228,7 +215,7 @@ class RestoreResult(Shown):
 
 @dataclass(frozen=True)
 class RollbackResult(RestoreResult):
-    """What a rollback of the newest write took back, or what a dry run would take back."""
+    """What a rollback of the newest write took back."""
 
 
 @dataclass(frozen=True)
@@ -247,27 +234,11 @@ class RuleChange(Shown):
 
 
 @dataclass(frozen=True)
-class DuplicateCopy(Shown):
-    """A row of a key that is stored more than once, or the row that its copies are merged into."""
-
-    record_key: str
-    partition_path: str
-    file_id: str
-    """File group; empty for a merged row that gets a new one."""
-    commit_time: str | None
-    """Requested time of the write of a copy; ``None`` for a merged row."""
-    wins: bool
-    """Whether it is the key's row after the repair."""
-    row: dict[str, Any]
-    """Its columns, as JSON has them."""
-
-
-@dataclass(frozen=True)
 class RepairResult(Shown):
-    """What a repair of duplicates changed, or what a dry run would change."""
+    """What a repair of duplicates changed."""
 
     instant: str | None
-    """The commit; ``None`` for a dry run, and if no key was stored more than once."""
+    """The commit; ``None`` if no key was stored more than once."""
     keys: int
     """Keys that were stored more than once, or outside of their bucket."""
     rows: int
@@ -275,8 +246,6 @@ class RepairResult(Shown):
     files_written: int
     bytes_written: int
     elapsed_ms: int
-    copies: tuple[DuplicateCopy, ...] = ()
-    """For a dry run, the copies of the first keys and the rows that would win."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> RepairResult:
@@ -288,24 +257,7 @@ class RepairResult(Shown):
             files_written=wire["filesWritten"] or 0,
             bytes_written=wire["bytesWritten"] or 0,
             elapsed_ms=wire["elapsedMs"] or 0,
-            copies=tuple(
-                DuplicateCopy(
-                    record_key=_field(copy, "record_key"),
-                    partition_path=_field(copy, "partition_path"),
-                    file_id=_field(copy, "file_id"),
-                    commit_time=_field(copy, "commit_time"),
-                    wins=copy["wins"],
-                    row=json.loads(copy["row"]),
-                )
-                for copy in wire["copies"] or ()
-            ),
         )
-
-
-def _field(wire: Mapping[str, Any], name: str) -> Any:
-    """A field inside a column of a result: of the jar's JSON, or of a row."""
-    head, *tail = name.split("_")
-    return wire.get("".join([head, *map(str.capitalize, tail)]), wire.get(name))
 
 
 @dataclass(frozen=True)

@@ -1,39 +1,30 @@
-"""Services of a table: compaction, clustering, cleaning, archiving, savepoints, restores and repairs."""
+"""Services of a table: compaction, clustering, cleaning, archiving, and those in the background."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
-from typing import Any, Literal, overload
-
-from pyspark.sql import SparkSession
+from typing import Literal, overload
 
 from merganser._rule_options import Columns, rule_options
 from merganser._shown import Results
-from merganser._transport import Transport, transport_for
+from merganser._transport import Transport
 from merganser.config import Options, merged_options
-from merganser.dry_runs import ServiceDryRun, TableDryRuns
+from merganser.dry_runs import ServiceDryRun
+from merganser.repairs import TableRepairs
+from merganser.restores import TableRestores
 from merganser.service_results import (
     ArchiveResult,
     CleanResult,
     ClusteringResult,
     CompactionResult,
-    OrphanFile,
-    PartitionRepair,
-    PropertyChange,
-    RepairResult,
-    RestoreResult,
-    RollbackResult,
     RuleChange,
-    Savepoint,
     ServiceStatus,
 )
 
 _LAYOUTS = ("linear", "z-order", "zorder", "hilbert")
 
 
-class TableServices(TableDryRuns):
+class TableServices(TableRestores, TableRepairs):
     """What :class:`merganser.Table` does besides reading and writing."""
 
     _transport: Transport
@@ -204,7 +195,11 @@ class TableServices(TableDryRuns):
         left = self._transport.purge_clustering(self.path, instant, merged_options({}, options))["left"]
         return left[0] if left else None
 
-    def clean(self, *, dry_run: bool = False, options: Options | None = None) -> CleanResult:
+    @overload
+    def clean(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
+    @overload
+    def clean(self, *, options: Options | None = None) -> CleanResult: ...
+    def clean(self, *, dry_run: bool = False, options: Options | None = None) -> CleanResult | ServiceDryRun:
         """Delete files of older file slices that no read inside the retention needs.
 
         Writes do this after their commit, unless ``hoodie.clean.automatic`` is false.
@@ -215,7 +210,9 @@ class TableServices(TableDryRuns):
                 ``hoodie.clean.commits.retained``, ``hoodie.clean.hours.retained``,
                 ``hoodie.clean.fileversions.retained``. ``None`` uses the table's and the session's.
         """
-        return CleanResult.from_wire(self._transport.clean(self.path, dry_run, merged_options({}, options)))
+        if dry_run:
+            return self.dry_run_service("clean", options=options)
+        return CleanResult.from_wire(self._transport.clean(self.path, merged_options({}, options)))
 
     @overload
     def archive(
@@ -290,170 +287,3 @@ class TableServices(TableDryRuns):
     def services(self) -> Results[ServiceStatus]:
         """Return the states of the table's services in the background of this session."""
         return Results(ServiceStatus.from_wire(status) for status in self._transport.services(self.path))
-
-    def create_savepoint(
-        self, instant: str | None = None, *, user: str = "", comments: str = "", options: Options | None = None
-    ) -> Savepoint:
-        """Retain the files of a write, until :meth:`delete_savepoint`: the table stays readable as of it.
-
-        Args:
-            instant: Requested time of a completed write on the timeline; ``None`` is the newest.
-            user: Who creates it.
-            comments: Why.
-            options: Settings by their ``hoodie.*`` names, such as those of the lock.
-
-        Raises:
-            MerganserError: ``SAVEPOINT_INSTANT_UNKNOWN``: there is no such write; ``AS_OF_TOO_EARLY``: files of that
-                time may have been cleaned.
-        """
-        settings = merged_options({}, options)
-        return Savepoint.from_wire(self._transport.create_savepoint(self.path, instant, user, comments, settings))
-
-    def delete_savepoint(self, instant: str | None = None, *, options: Options | None = None) -> None:
-        """Delete the savepoint of a write, or the newest one; the next clean may delete its files.
-
-        Raises:
-            MerganserError: ``SAVEPOINT_UNKNOWN``: there is no such savepoint; ``SAVEPOINT_NEEDED``: the writes around
-                its own are archived, and that one must stay.
-        """
-        self._transport.delete_savepoint(self.path, instant, merged_options({}, options))
-
-    def savepoints(self) -> Results[Savepoint]:
-        """Return the completed savepoints, newest first."""
-        return Results(Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path))
-
-    def restore(
-        self,
-        to: str | None = None,
-        *,
-        savepoint: str | None = None,
-        dry_run: bool = False,
-        options: Options | None = None,
-    ) -> RestoreResult:
-        """Restore the table to a completed write: all later writes are taken back, and their files are deleted.
-
-        Args:
-            to: Requested time of the write, as :meth:`history` has it.
-            savepoint: Instead of ``to``, the requested time of a savepoint's write.
-            dry_run: Change nothing, and return what would be lost.
-            options: Settings by their ``hoodie.*`` names, such as those of the lock.
-
-        Raises:
-            TypeError: Both of ``to`` and ``savepoint`` are given, or none.
-            MerganserError: ``RESTORE_INSTANT_UNKNOWN``, ``SAVEPOINT_UNKNOWN``: there is no such write or savepoint;
-                ``RESTORE_TOO_EARLY``: files of that time were cleaned; ``RESTORE_ARCHIVED``: later writes were
-                archived; ``RESTORE_OF_SAVEPOINT``: a later write has a savepoint; ``RESTORE_WHILE_WRITING``: another
-                process is writing. Nothing is changed then.
-        """
-        settings = merged_options({}, options)
-        if (to is None) == (savepoint is None):
-            raise TypeError("restore() takes either the instant of a write, or savepoint=")
-        if to is not None:
-            return RestoreResult.from_wire(self._transport.restore(self.path, to, dry_run, settings))
-        return RestoreResult.from_wire(self._transport.restore_savepoint(self.path, savepoint, dry_run, settings))
-
-    def rollback(
-        self, instant: str | None = None, *, dry_run: bool = False, options: Options | None = None
-    ) -> RollbackResult:
-        """Take back the newest completed write.
-
-        Args:
-            instant: Its requested time; ``None`` is the newest, whichever it is.
-            dry_run: Change nothing, and return what would be lost.
-            options: Settings by their ``hoodie.*`` names, such as those of the lock.
-
-        Raises:
-            MerganserError: ``ROLLBACK_NOT_NEWEST``: there is a later write; and what :meth:`restore` raises.
-        """
-        wire = self._transport.rollback(self.path, instant, dry_run, merged_options({}, options))
-        return RollbackResult.from_wire(wire)
-
-    def repair_duplicates(
-        self, partition: str | None = None, *, dry_run: bool = False, limit: int = 100, options: Options | None = None
-    ) -> RepairResult:
-        """Merge the rows of keys that are stored more than once into one row each, by the table's rule, in one commit.
-
-        Under a global index a key is one in the whole table, else in its partition. In a table with buckets each key
-        is in its bucket afterwards, also one that is stored once.
-
-        Args:
-            partition: Path of the one partition to repair; ``None`` is all of them.
-            dry_run: Change nothing, and return copies of duplicate keys and the rows that would win.
-            limit: Most of them to return.
-            options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index, or the
-                number of buckets of a table that does not store it.
-
-        Raises:
-            MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no record key; ``PARTITIONS_NOT_FOUND``;
-                ``CONFIG_CONFLICT``: the files are no buckets.
-            CommitConflictError: Another writer changed the same file groups meanwhile.
-        """
-        arguments: dict[str, Any] = {"path": self.path, "dry_run": dry_run}
-        if partition is not None:
-            arguments["duplicated_partition_path"] = partition
-        if dry_run:
-            arguments["limit"] = limit
-        (row,) = self._transport.rows("repair_deduplicate", merged_options({}, options), **arguments)
-        return RepairResult.from_wire(row)
-
-    def remove_orphan_files(
-        self,
-        *,
-        older_than: datetime | None = None,
-        dry_run: bool = False,
-        backup_path: str | os.PathLike[str] | None = None,
-        options: Options | None = None,
-    ) -> Results[OrphanFile]:
-        """Delete data files that no commit on the timeline or in the history names.
-
-        Files of pending instants, running writes and savepoints stay, and so do files of which nothing is known.
-
-        Args:
-            older_than: Files modified later stay; a time without a zone is local. ``None``: those of three days.
-            dry_run: Delete nothing.
-            backup_path: Folder outside the table to which each file is copied first, at its path in the table.
-            options: Settings by their ``hoodie.*`` names, such as those of the lock.
-
-        Returns:
-            The files, deleted or, for a dry run, to be deleted.
-        """
-        arguments: dict[str, Any] = {"path": self.path, "dry_run": dry_run}
-        if older_than is not None:
-            arguments["older_than"] = older_than.astimezone(timezone.utc).isoformat()
-        if backup_path is not None:
-            arguments["backup_path"] = os.fspath(backup_path)
-        rows = self._transport.rows("remove_orphan_files", merged_options({}, options), **arguments)
-        return Results(OrphanFile.from_wire(row) for row in rows)
-
-    def repair_partitions(self, *, dry_run: bool = False, options: Options | None = None) -> Results[PartitionRepair]:
-        """Add missing partition metadata files to folders of which a commit names data files."""
-        arguments = {"path": self.path, "dry_run": dry_run}
-        rows = self._transport.rows("repair_add_partition_meta", merged_options({}, options), **arguments)
-        return Results(PartitionRepair.from_wire(row) for row in rows)
-
-    @staticmethod
-    def repair_properties(
-        spark: SparkSession,
-        path: str | os.PathLike[str],
-        *,
-        properties: Options | None = None,
-        dry_run: bool = False,
-    ) -> Results[PropertyChange]:
-        """Restore the ``hoodie.properties`` of a table, lost or damaged, and set some of them.
-
-        They come from the file if it is intact, else from ``hoodie.properties.backup``, else from the table's commits
-        and what is named. They are checked against the table's files and rows before anything is written.
-
-        Args:
-            spark: The session.
-            path: Of the table, which need not be readable.
-            properties: By their ``hoodie.*`` names.
-            dry_run: Change nothing.
-
-        Raises:
-            MerganserError: ``PROPERTIES_CONTRADICT_DATA``: with these properties rows would be missing, or keys stored
-                twice; ``PROPERTY_REQUIRED``: a property must be named, since nothing shows its value.
-        """
-        arguments = {"path": os.fspath(path), "dry_run": dry_run}
-        rows = transport_for(spark).rows("repair_properties", merged_options({}, properties), **arguments)
-        return Results(PropertyChange.from_wire(row) for row in rows)

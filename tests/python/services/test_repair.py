@@ -54,10 +54,10 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
     before = rows_of(table.df())
     assert sorted(row[0] for row in before) == [1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 6]
     preview = table.repair_duplicates(dry_run=True)
-    assert (preview.keys, preview.rows, preview.instant) == (4, 8, None)
+    assert (preview.rows_before, preview.rows_after) == (8, 4)
     assert rows_of(table.df()) == before
     event = mode == "EVENT_TIME_ORDERING"
-    wins = {copy.row["id"]: copy.row["name"] for copy in preview.copies if copy.wins}
+    wins = {copy.after["id"]: copy.after["name"] for copy in preview.rows if copy.after}
     two = "b" if event else ("BB" if kind == MOR else "B")
     # A copy that was updated in both file groups is the same row twice.
     assert wins[1] == "A"
@@ -96,9 +96,10 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
     for row in [(1, "a", None, 1), (1, None, "b", 2), (1, None, None, 3)]:
         write(spark, path, [row, (row[3] + 10, "x", "y", 1)], columns, **options, **NEW_FILES)
     table = Table.load(spark, str(path))
-    (winner,) = (copy for copy in table.repair_duplicates(dry_run=True).copies if copy.wins)
-    assert winner.row == {"id": 1, "a": "a", "b": "b", "ts": 3}
-    assert winner.commit_time is None
+    preview = table.repair_duplicates(dry_run=True)
+    assert preview.counts == {"count": 1, "delete": 3, "insert": 1}
+    (winner,) = (copy for copy in preview.rows if copy.after)
+    assert (winner.before, winner.after) == (None, {"id": 1, "a": "a", "b": "b", "ts": 3})
     assert table.repair_duplicates().rows == 3
     assert rows_of(table.df())[0] == (1, "a", "b", 3)
     assert stored(spark, table) == [1, 11, 12, 13]
@@ -122,9 +123,9 @@ def test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_
     write(spark, path, [(i, "copy", 10, "p") for i in range(8)])
     before = rows_of(table.df())
     moved = table.repair_duplicates(dry_run=True)
-    assert moved.keys > 0
+    assert moved.rows_after
     assert rows_of(table.df()) == before
-    assert table.repair_duplicates().keys == moved.keys
+    assert table.repair_duplicates().keys == moved.rows_after
     expected = [(0, "first", 20, "p")] + [(i, "copy", 10, "p") for i in range(1, 8)]
     assert rows_of(table.df()) == expected
     assert {slice.file_id[:8] for slice in table.file_slices()} == {"00000000", "00000001"}
@@ -217,15 +218,16 @@ def test_orphan_files_are_shown_with_their_age_and_removed_on_request(spark: Spa
     shutil.copy(base, orphan)
     assert table.remove_orphan_files() == []
     now = datetime.now(timezone.utc) + timedelta(seconds=5)
-    (found,) = table.remove_orphan_files(older_than=now, dry_run=True)
-    assert found.path.endswith(orphan.name)
-    assert found.size_bytes == base.stat().st_size
-    assert abs(found.modified_at - now) < timedelta(minutes=5)
-    assert found.instant == "29990101000000000"
+    (step,) = table.remove_orphan_files(older_than=now, dry_run=True)
+    assert step.item.endswith(orphan.name)
+    assert step.bytes == base.stat().st_size
     sql = f"CALL show_orphan_files(path => '{path}', older_than => '{now.isoformat()}')"
     (row,) = spark.sql(sql).collect()
-    assert row.orphan_file_location == found.path
-    assert table.remove_orphan_files(older_than=now, backup_path=tmp_path / "backup") == [found]
+    assert row.orphan_file_location.endswith(step.item)
+    (found,) = table.remove_orphan_files(older_than=now, backup_path=tmp_path / "backup")
+    assert found.path == row.orphan_file_location
+    assert abs(found.modified_at - now) < timedelta(minutes=5)
+    assert found.instant == "29990101000000000"
     assert not orphan.exists()
     assert (tmp_path / "backup" / "p" / orphan.name).exists()
     assert len(rows_of(load(spark, path))) == 2
@@ -239,7 +241,7 @@ def test_partition_metadata_is_added_and_migrated(spark: SparkSession, tmp_path:
     write(spark, path, rows, **{PARTITION: "part"})
     table = Table.load(spark, str(path))
     (path / "q" / ".hoodie_partition_metadata").unlink()
-    assert [f.path for f in table.repair_partitions(dry_run=True) if not f.has_metadata] == ["q"]
+    assert [step.partition_path for step in table.repair_partitions(dry_run=True)] == ["q"]
     assert [f.path for f in table.repair_partitions() if f.repaired] == ["q"]
     call = f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)"
     assert [tuple(row) for row in spark.sql(call).collect()] == [

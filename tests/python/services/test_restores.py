@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from frames import frame, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import merganser
 from merganser import Table
@@ -21,6 +21,10 @@ def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> T
         rows = [(1, f"v{ts}", ts)] + [(10 + ts, "new", ts)] * (ts % 2 == 0)
         save(frame(spark, rows, COLUMNS), path, {KEY: "id", ORDERING: "ts", **options})
     return Table.load(spark, str(path))
+
+
+def rows_by_key(frame: DataFrame) -> dict[str, dict[str, object]]:
+    return {str(row.id): {"id": row.id, "name": row["name"], "ts": row.ts} for row in frame.collect()}
 
 
 def names(table: Table, **read: str) -> list[str]:
@@ -41,15 +45,24 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
         f"CALL restore_to_instant(path => '{path}', instant_time => '{writes[2]}', dry_run => true)"
     ).collect()
     assert (row.restore_result, row.instant, row.newest_commit) == (True, None, writes[2])
-    assert (row.commits_lost, row.rows_inserted, row.rows_updated) == (shown.commits_lost, 1, 2)
-    assert [(file.path, file.size) for file in row.files] == [(file.path, file.size_bytes) for file in shown.files]
-    assert shown.commits_lost == (2 if kind == COW else 3)
-    assert all((path / file.path).stat().st_size == file.size_bytes for file in shown.files)
-    assert shown.instant is None
+    files = [(step.item, step.bytes) for step in shown if step.files]
+    lost = [step.item for step in shown if step.action == "roll back"]
+    assert (row.commits_lost, row.rows_inserted, row.rows_updated) == (len(lost), 1, 2)
+    assert [(file.path, file.size) for file in row.files] == files
+    assert len(lost) == (2 if kind == COW else 3)
+    assert all((path / file).stat().st_size == size for file, size in files)
+    changed = {step.item: (step.action, step.before, step.after) for step in shown.rows}
+    now, then = rows_by_key(table.df()), rows_by_key(table.df(as_of=writes[2]))
+    differing = {key for key in now.keys() | then.keys() if now.get(key) != then.get(key)}
+    assert changed.keys() == differing
+    assert all((changed[key][1], changed[key][2]) == (now.get(key), then.get(key)) for key in differing)
+    assert (shown.rows_before, shown.rows_after) == (len(differing & now.keys()), len(differing & then.keys()))
     assert names(table)[-1] == "v4"
     done = table.restore(writes[2])
-    assert (done.taken_back, done.files, done.newest_commit) == (shown.taken_back, shown.files, writes[2])
-    assert done.bytes_deleted == sum(file.size_bytes for file in shown.files) == row.total_bytes_deleted
+    assert [taken.instant for taken in done.taken_back] == lost
+    assert [(file.path, file.size_bytes) for file in done.files] == files
+    assert done.newest_commit == writes[2]
+    assert done.bytes_deleted == shown.bytes == row.total_bytes_deleted
     assert not any((path / file.path).exists() for file in done.files)
     assert names(table) == names(table, as_of=writes[2]) == before
     assert table.history()[0].action == "restore"
@@ -81,7 +94,9 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     writes = [entry.instant for entry in reversed(table.history())]
     with pytest.raises(merganser.MerganserError, match=f"ROLLBACK_NOT_NEWEST.*{writes[2]}.*{writes[0]}"):
         table.rollback(writes[1])
-    assert table.rollback(dry_run=True).taken_back[0].instant == writes[2]
+    shown = table.rollback(dry_run=True)
+    assert (shown.steps[0].action, shown.steps[0].item) == ("roll back", writes[2])
+    assert [step.after["name"] for step in shown.rows if step.after] == ["v1"]
     (row,) = spark.sql(f"CALL rollback_to_instant(path => '{path}', instant_time => '{writes[2]}')").collect()
     assert (row.rollback_result, row.newest_commit, row.commits_lost) == (True, writes[1], 1)
     assert names(table) == ["new", "v1"]

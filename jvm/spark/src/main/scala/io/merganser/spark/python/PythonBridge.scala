@@ -192,24 +192,14 @@ object PythonBridge {
     node.toString
   }
 
-  /** @param dryRun lists what would be deleted, and changes nothing */
-  def clean(session: SparkSession, path: String, dryRun: Boolean, optionsJson: String): String = {
+  def clean(session: SparkSession, path: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
     val array             = mapper.createArrayNode()
-    if (dryRun) {
-      val preview = CleaningService.preview(table, settings)
-      val node    = array.addObject().putNull("startCleanTime").putNull("timeTakenInMillis")
-      node.put("totalFilesDeleted", preview.files.size).put("totalBytesDeleted", preview.files.map(_.sizeBytes).sum)
-      node.put("earliestCommitToRetain", preview.earliest.orNull)
-      names(node, "partitionsDeleted", preview.partitions)
-      val files = node.putArray("files")
-      preview.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
-    } else CleaningService.run(table, settings).foreach { done =>
+    CleaningService.run(table, settings).foreach { done =>
       val node = array.addObject().put("startCleanTime", done.instant).put("timeTakenInMillis", done.elapsedMs)
       node.put("totalFilesDeleted", done.filesDeleted).put("totalBytesDeleted", done.bytesDeleted)
       node.put("earliestCommitToRetain", done.earliest.orNull)
       names(node, "partitionsDeleted", done.partitionsRemoved)
-      node.putNull("files")
     }
     array.toString
   }
@@ -304,27 +294,21 @@ object PythonBridge {
   }
 
   /** @param instant requested time of the write that is restored */
-  def restore(session: SparkSession, path: String, instant: String, dryRun: Boolean, optionsJson: String): String = {
+  def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.restore(session, table, settings, instant, dryRun))
+    restored(RestoreService.restore(session, table, settings, instant, isPreview = false))
   }
 
   /** @param savepoint requested time of its write; null: the newest savepoint */
-  def restoreSavepoint(
-      session: SparkSession,
-      path: String,
-      savepoint: String,
-      dryRun: Boolean,
-      optionsJson: String
-  ): String = {
+  def restoreSavepoint(session: SparkSession, path: String, savepoint: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), dryRun))
+    restored(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false))
   }
 
   /** @param instant requested time of the newest write; null: whichever it is */
-  def rollback(session: SparkSession, path: String, instant: String, dryRun: Boolean, optionsJson: String): String = {
+  def rollback(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.rollback(session, table, settings, Option(instant), dryRun))
+    restored(RestoreService.rollback(session, table, settings, Option(instant), isPreview = false))
   }
 
   private def restored(done: RestoreReport): String = {

@@ -35,7 +35,8 @@ final case class ComparisonReport(
     PreviewedStep("compare", "rule", detail = summary) +: found.examples.map { d =>
       PreviewedStep("differ", d.key, Some(d.partitionPath),
         detail =
-          s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}")
+          s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}",
+        before = d.stored, after = d.other)
     }
   }
 }

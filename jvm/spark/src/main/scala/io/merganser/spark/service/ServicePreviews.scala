@@ -14,12 +14,15 @@ import org.apache.spark.sql.SparkSession
 /**
  * One thing that a service would do.
  *
- * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, merge, compare
+ * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, compare, differ; of rows
+ *                      insert, update, delete, keep; count
  * @param item          what it is done to: a file, a file group, an instant, a property, a record key
  * @param partitionPath of the item, if it is in one
  * @param files         that would be read or deleted for it
  * @param bytes         of those files
  * @param detail        more about it, a clause; may be empty
+ * @param before        the row as JSON, the property or the number as it is; None if there is none
+ * @param after         the same as it becomes
  */
 final case class PreviewedStep(
     action: String,
@@ -27,7 +30,9 @@ final case class PreviewedStep(
     partitionPath: Option[String] = None,
     files: Int = 0,
     bytes: Long = 0,
-    detail: String = ""
+    detail: String = "",
+    before: Option[String] = None,
+    after: Option[String] = None
 ) {
   override def toString: String =
     s"$action $item${partitionPath.filter(_.nonEmpty).fold("")(path => s" in $path")}" +
@@ -37,8 +42,8 @@ final case class PreviewedStep(
 /** What services of a table would do now. Nothing is changed, and no lock is taken. */
 object ServicePreviews {
 
-  /** Most duplicate rows to list. */
-  private val Rows = 1000
+  /** Rows to show, unless a number is given. */
+  private val Rows = 20
 
   /**
    * Names of services, and the parameters that each takes besides the table.
@@ -53,20 +58,20 @@ object ServicePreviews {
     "archiving" -> Seq("min_commits", "max_commits"),
     "savepoint" -> Seq("instant"),
     "delete_savepoint" -> Seq("instant"),
-    "restore" -> Seq("instant"),
-    "restore_savepoint" -> Seq("instant"),
-    "rollback" -> Seq("instant"),
+    "restore" -> Seq("instant", "rows"),
+    "restore_savepoint" -> Seq("instant", "rows"),
+    "rollback" -> Seq("instant", "rows"),
     "rollback_failed_writes" -> Nil,
-    "upgrade" -> Nil,
-    "repair_duplicates" -> Seq("partition"),
+    "upgrade" -> Seq("rows"),
+    "repair_duplicates" -> Seq("partition", "rows"),
     "repair_partitions" -> Nil,
     "repair_properties" -> Nil,
-    "remove_orphans" -> Nil
+    "remove_orphans" -> Seq("older_than")
   )
 
   /**
    * @param service   one of the names of [[parameters]]
-   * @param arguments by parameter
+   * @param arguments by parameter; `older_than` in milliseconds
    * @throws MerganserException what the service throws before it changes anything
    */
   def of(
@@ -77,6 +82,9 @@ object ServicePreviews {
       arguments: Map[String, String]
   ): Seq[PreviewedStep] = {
     val instant = arguments.get("instant")
+    val rows    = arguments.get("rows").fold(Rows)(_.toInt)
+    def restored(report: RestoreReport) =
+      takenBack(report) ++ RestoredRows.of(session, table, report, rows) ++ deleted(report)
     service match {
       case "compaction"     => compaction(table, settings)
       case "log_compaction" => logCompaction(session, table, settings)
@@ -103,20 +111,19 @@ object ServicePreviews {
         restored(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
       case "rollback" => restored(RestoreService.rollback(session, table, settings, instant, isPreview = true))
       case "rollback_failed_writes" => failedWrites(table, settings)
-      case "upgrade"                => upgrade(session, table, settings)
+      case "upgrade"                => upgrade(session, table, settings, rows)
       case "repair_duplicates" =>
         val keyed = StoredKeyForm.settled(settings, table)
-        DuplicateRepair.preview(session, table, keyed, arguments.get("partition"), Rows).rows.map { row =>
-          PreviewedStep(if (row.wins) "keep" else "delete", row.key, Some(row.partitionPath), detail = row.row)
-        }
+        duplicates(DuplicateRepair.preview(session, table, keyed, arguments.get("partition"), rows))
       case "repair_partitions" =>
         RepairService.partitions(table, settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
           PreviewedStep("add", FileNames.path(folder.path, ".hoodie_partition_metadata"), Some(folder.path)))
       case "repair_properties" =>
         PropertiesService.restore(session, table.storage.basePath.toString, Map.empty, dryRun = true)._2.map(change =>
-          PreviewedStep("set", change.key, detail = changed(change.before, change.after)))
+          set(change.key, change.before, change.after))
       case "remove_orphans" =>
-        RepairService.orphans(table, None).map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes, f.reason))
+        RepairService.orphans(table, arguments.get("older_than").map(_.toLong)).map(f =>
+          PreviewedStep("delete", f.path, None, 1, f.sizeBytes, f.reason))
       case other => throw new IllegalStateException(s"service '$other'")
     }
   }
@@ -160,32 +167,53 @@ object ServicePreviews {
     }
   }
 
-  private def restored(report: RestoreReport): Seq[PreviewedStep] =
-    report.takenBack.map(t =>
-      PreviewedStep("roll back", t.instant,
-        detail = t.operation.fold(t.action)(operation =>
-          s"$operation: ${t.inserted} inserted, ${t.updated} updated, ${t.deleted} deleted"))) ++
-      report.files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
+  private def takenBack(report: RestoreReport): Seq[PreviewedStep] = report.takenBack.map(t =>
+    PreviewedStep("roll back", t.instant,
+      detail = t.operation.fold(t.action)(operation =>
+        s"$operation: ${t.inserted} inserted, ${t.updated} updated, ${t.deleted} deleted")))
+
+  private def deleted(report: RestoreReport): Seq[PreviewedStep] =
+    report.files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
+
+  /** Copies as they are, and the row of each key as it becomes. */
+  private def duplicates(preview: DuplicatePreview): Seq[PreviewedStep] =
+    if (preview.keys == 0) Nil
+    else
+      PreviewedStep("count", "rows", detail = s"rows of ${preview.keys} keys", before = Some(preview.copies.toString),
+        after = Some(preview.keys.toString)) +: preview.rows.map { copy =>
+        val isMerged = copy.commitTime.isEmpty
+        val action   = if (isMerged) "insert" else if (copy.wins) "keep" else "delete"
+        val from     = copy.commitTime.fold("made of the copies by the rule")(time => s"written by $time")
+        PreviewedStep(action, copy.key, Some(copy.partitionPath),
+          detail = if (copy.fileId.isEmpty) from else s"$from, in file group ${copy.fileId}",
+          before = Some(copy.row).filterNot(_ => isMerged), after = Some(copy.row).filter(_ => copy.wins))
+      }
 
   private def failedWrites(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] =
     Rollback.preview(table.storage, table.config, Transaction.Options.of(settings), table.timeline).map(i =>
       PreviewedStep("roll back", i.requested, detail = s"${i.action}, ${i.state.shown}"))
 
   /** The properties as they become, and the rows that the rule of the payload class merges otherwise then. */
-  private def upgrade(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+  private def upgrade(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      rows: Int
+  ): Seq[PreviewedStep] = {
     val config   = table.config
     val upgraded = TableUpgrade.preview(config, table.schema)
     val keys     = (config.properties.keySet ++ upgraded.properties.keySet).toSeq.sorted
     val changes = keys.filter(key => config.properties.get(key) != upgraded.properties.get(key)).map(key =>
-      PreviewedStep("set", key, detail = changed(config.properties.get(key), upgraded.properties.get(key))))
+      set(key, config.properties.get(key), upgraded.properties.get(key)))
     if (config.version >= upgraded.version) Nil
     else {
       val logs = if (config.isMergeOnRead) table.view.slices.filter(_.logs.nonEmpty) else Nil
       failedWrites(table, settings) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
-        RuleComparison.ofUpgrade(session, table, settings, upgraded, Rows).steps
+        RuleComparison.ofUpgrade(session, table, settings, upgraded, rows).steps
     }
   }
 
-  private def changed(before: Option[String], after: Option[String]): String =
-    s"${before.getOrElse("not set")} -> ${after.getOrElse("not set")}"
+  private def set(property: String, before: Option[String], after: Option[String]): PreviewedStep =
+    PreviewedStep("set", property, before = before, after = after,
+      detail = s"${before.getOrElse("not set")} -> ${after.getOrElse("not set")}")
 }

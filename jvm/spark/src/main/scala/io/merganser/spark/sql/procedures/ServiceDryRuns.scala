@@ -17,6 +17,8 @@ object DryRunOfService extends TableProcedure {
     Parameter.table,
     Parameter("instant", StringType, "of a savepoint, a restore or a rollback: requested time of the write"),
     Parameter("partition", StringType, "of repair_duplicates: path of the one partition"),
+    Parameter("rows", IntegerType, "of restores, rollbacks, repair_duplicates and upgrade: most rows to show"),
+    OrphanColumns.olderThan,
     Parameter("min_commits", IntegerType, "of archiving: completed writes that stay"),
     Parameter("max_commits", IntegerType, "of archiving: completed writes above which others are moved"),
     Parameter("order", StringType, "of clustering: columns to sort by, comma separated"),
@@ -35,7 +37,9 @@ object DryRunOfService extends TableProcedure {
     "partition_path" -> StringType,
     "files" -> IntegerType,
     "bytes" -> LongType,
-    "detail" -> StringType
+    "detail" -> StringType,
+    "before" -> StringType,
+    "after" -> StringType
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
@@ -43,7 +47,8 @@ object DryRunOfService extends TableProcedure {
     val own = ServicePreviews.parameters.getOrElse(service,
       throw arguments.invalid("service", service, names.mkString(", ")))
     val named = Seq("instant", "partition").flatMap(n => arguments.string(n).map(n -> _)) ++
-      Seq("min_commits", "max_commits").flatMap(n => arguments.int(n).map(v => n -> v.toString))
+      Seq("min_commits", "max_commits", "rows").flatMap(n => arguments.int(n).map(v => n -> v.toString)) ++
+      arguments.time("older_than").map(millis => "older_than" -> millis.toString)
     named.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>
       throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
@@ -64,5 +69,6 @@ object DryRunOfService extends TableProcedure {
     arguments.string("predicate").map(ClusteringArguments.partitions(session, table, _)))
 
   private def row(step: PreviewedStep): Row =
-    Row(step.action, step.item, step.partitionPath.orNull, step.files, step.bytes, step.detail)
+    Row(step.action, step.item, step.partitionPath.orNull, step.files, step.bytes, step.detail,
+      step.before.orNull, step.after.orNull)
 }

@@ -1,0 +1,85 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.change.ChangeColumns
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.log.ChangeRecords
+import io.merganser.table.options.{Names, Options}
+import io.merganser.table.service.RestoreReport
+import io.merganser.table.settings.KeylessTable
+import org.apache.spark.sql.functions.{coalesce, col, concat_ws, count, expr, struct, to_json}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+
+import scala.collection.JavaConverters._
+
+/**
+ * The rows that a restore brings back, changes or removes: what the writes that it takes back have changed, from their
+ * change data.
+ */
+private[service] object RestoredRows {
+
+  /** Without them the change data of a window cannot be read. */
+  private val Unreadable = Set("CHANGE_DATA_CLEANED", "CHANGES_CLEANED", "CHANGES_TAKEN_BACK", "SLICE_FILE_MISSING")
+
+  /** @param most rows to show */
+  def of(session: SparkSession, table: OpenTable, report: RestoreReport, most: Int): Seq[PreviewedStep] =
+    if (report.takenBack.forall(_.operation.isEmpty)) Nil
+    else if (KeylessTable.is(table.config)) Seq(notShown("the table has no record key"))
+    else
+      try ServiceStep(session, table, "compare the rows of a restore")(compared(session, table, report, most))
+      catch { case e: MerganserException if Unreadable(e.condition) => Seq(notShown(e.getMessage)) }
+
+  private def notShown(reason: String): PreviewedStep =
+    PreviewedStep("count", "rows", detail = s"rows are not compared: $reason")
+
+  private def compared(
+      session: SparkSession,
+      table: OpenTable,
+      report: RestoreReport,
+      most: Int
+  ): Seq[PreviewedStep] = {
+    val rows = net(session, table, report).persist()
+    try {
+      val counts = rows.agg(count(col(Now)), count(col(Then))).head()
+      val shown  = rows.orderBy(Key).limit(most).collect().toSeq
+      PreviewedStep("count", "rows", before = Some(counts.getLong(0).toString),
+        after = Some(counts.getLong(1).toString),
+        detail = "rows that differ, as they are and as they were") +: shown.map { row =>
+        val (now, past) = (Option(row.getString(1)), Option(row.getString(2)))
+        val action      = if (now.isEmpty) "insert" else if (past.isEmpty) "delete" else "update"
+        PreviewedStep(action, row.getString(0), before = now, after = past)
+      }
+    } finally { rows.unpersist(); () }
+  }
+
+  private val Key  = "key"
+  private val Now  = "now"
+  private val Then = "then"
+
+  /** The rows that differ: their key, and as JSON how they are and how they were; null for no row. */
+  private def net(session: SparkSession, table: OpenTable, report: RestoreReport): DataFrame = {
+    val changes = session.read.format("merganser").options(Map(
+        Options.QueryType.key -> "incremental",
+        Options.ChangesFormat.key -> "cdc",
+        Options.ChangeImages.key -> "struct",
+        Options.ChangesBegin.key -> report.newest.getOrElse("earliest")
+      )).load(table.storage.basePath.toString)
+    val (before, after) = (ChangeRecords.Before, ChangeRecords.After)
+    def path(name: String) =
+      if (table.schema.fieldNames.contains(name)) Names.quoted(name)
+      else name.split('.').map(Names.quoted).mkString(".")
+    def field(name: String): Column = coalesce(col(s"$after.${path(name)}"), col(s"$before.${path(name)}"))
+    val fields                      = (table.config.partitionFields ++ table.config.recordKeyFields).distinct
+    val id                          = struct(fields.zipWithIndex.map { case (name, i) => field(name).as(s"f$i") }: _*)
+    val shown                       = concat_ws(",", table.config.recordKeyFields.map(field(_).cast("string")): _*)
+    val keyed = changes.withColumn("id", id).withColumn(Key, shown)
+      .withColumn("order", struct(col(ChangeColumns.CompletionTime), col(ChangeColumns.Instant)))
+    def json(image: String): Column = to_json(col(image), Map("ignoreNullFields" -> "false").asJava)
+    keyed.withColumn("older", json(before)).withColumn("newer", json(after)).groupBy("id").agg(
+      expr(s"first($Key)").as(Key),
+      expr("max_by(struct(newer), order)").as("last"),
+      expr("min_by(struct(older), order)").as("first")
+    ).select(col(Key), col("last.newer").as(Now), col("first.older").as(Then))
+      .where(!(col(Now) <=> col(Then)))
+  }
+}

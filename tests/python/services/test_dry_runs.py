@@ -214,6 +214,74 @@ def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has
         own.compare_rule(settings={"hoodie.datasource.write.payload.class": "no.such.Payload"})
 
 
+CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
+
+
+def custom(name: str, strategy: str) -> dict[str, str]:
+    return {
+        "hoodie.write.record.merge.mode": "CUSTOM",
+        "hoodie.write.record.merge.strategy.id": strategy,
+        CLASSES: f"io.merganser.conformance.{name}",
+    }
+
+
+def test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = "id int, name string, price double, ts bigint"
+    batches = [
+        [(1, "a", 1.0, 5), (2, "a", 9.0, 5), (3, "a", 1.0, 5), (4, "a", 4.0, 5)],
+        [(1, "late", 3.0, 3), (2, "new", 2.0, 6), (5, "e", 1.0, 1)],
+        [(3, "late", 0.5, 4), (4, None, 7.0, 7), (1, "new", 2.0, 8)],
+    ]
+
+    @merganser.rule
+    def traced(old: Any, new: Any) -> Any:
+        return {"price": old.price + new.price, "name": merganser.rules.greatest(old.name, new.name)}
+
+    payload = "hoodie.datasource.write.payload.class"
+    rules: dict[str, dict[str, Any]] = {
+        "own": {},
+        "traced": {"rule": traced},
+        "first": {"settings": custom("KeepFirst", "2da6ba2d-6b9e-4a8c-b948-54daf8ca5a10")},
+        "price": {"settings": custom("MaxPrice", "841577c6-50de-4f2d-9c31-526c356219a4")},
+        "payload": {"settings": {payload: "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"}},
+        "users": {"settings": {payload: "io.merganser.conformance.SummingPayload"}},
+    }
+    made, tables = {}, {}
+    for name, rule in rules.items():
+        bucket = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1", **rule.get("settings", {})}
+        path, own = str(tmp_path / name), {key: value for key, value in rule.items() if key != "settings"}
+        table = tables[name] = Table.create(
+            spark,
+            path,
+            columns,
+            record_key="id",
+            ordering_by="ts",
+            table_type=TableType.MERGE_ON_READ,
+            options=bucket,
+            **own,
+        )
+        classes = {key: value for key, value in rule.get("settings", {}).items() if key == CLASSES}
+        for batch in batches:
+            table.upsert(frame(spark, batch, columns), options={"hoodie.compact.inline": "false", **classes})
+        rows = load(spark, tmp_path / name, **classes).select("id", "name", "price", "ts")
+        made[name] = {row[0]: row for row in rows_of(rows)}
+    for name, rule in rules.items():
+        compared = tables["own"].compare_rule(**rule)
+        expected = {key: row for key, row in made[name].items() if row != made["own"].get(key)}
+        shown = {int(d.key): tuple(d.other.values()) for d in compared.examples if d.other is not None}
+        assert shown == expected, name
+        assert compared.differing == len(expected), name
+        assert (compared.differing > 0) == (name != "own"), name
+    # The other way round: the table's own rule is a class, and the options name it.
+    named = tables["price"].compare_rule(
+        merge_mode=MergeMode.EVENT_TIME_ORDERING, options={CLASSES: rules["price"]["settings"][CLASSES]}
+    )
+    assert named.differing == sum(made["price"][key] != row for key, row in made["own"].items())
+    assert "MaxPrice" in named.rules
+
+
 def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"

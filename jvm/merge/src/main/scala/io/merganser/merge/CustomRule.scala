@@ -44,23 +44,31 @@ object MergerClass {
  * A row that wins over a delete carries nothing from before it, whatever the merger returns. Without ordering
  * fields every delete ends the key's history. Everything else the merger decides.
  *
- * Laws: none is assumed, so versions are buffered uncombined and folded from the stored row; but a [[CombiningMerger]]
- * combines those of a batch.
+ * Laws: none is assumed but what the merger states, so versions are buffered uncombined and folded from the stored row;
+ * but a [[CombiningMerger]] combines those of a batch. A delete is buffered always: the merger may refuse it.
  *
- * @param hidden columns that the merger does not see
- * @param props  the table's properties for the merger; not to be changed
+ * @param hidden        columns that the merger does not see
+ * @param props         the table's properties for the merger; not to be changed
+ * @param isAssociative as the merger states
  */
-final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[String], props: JavaMap[String, String])
-    extends MergeRule {
+final class CustomRule(
+    source: MergerSource,
+    layout: RowLayout,
+    hidden: Set[String],
+    props: JavaMap[String, String],
+    isAssociative: Boolean = false
+) extends MergeRule {
   @transient private[this] lazy val merger  = source.open()
   @transient private[this] lazy val context = new RowContext(layout, hidden)
 
   override val laws: Laws = Laws(
-    associative = false,
+    associative = isAssociative,
     idempotent = false,
     orderFree = false,
-    combinesBatch = source.combines,
-    everyDeleteEndsHistory = layout.orderingOrdinals.isEmpty
+    combinesBatch = source.combines || isAssociative,
+    everyDeleteEndsHistory = layout.orderingOrdinals.isEmpty,
+    buffersDeletes = isAssociative,
+    buffersUnconditional = isAssociative
   )
 
   override def merge(older: Version, newer: Version): Version = afterDelete(older,

@@ -96,9 +96,10 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
 
   private def isApart(buffered: Version, next: Version): Boolean =
     buffered.isPartial || next.isPartial || buffered.earlier != null ||
-      (laws.buffersDeletes && (isOrderedDelete(buffered) || isOrderedDelete(next)))
+      (laws.buffersDeletes && (isBufferedDelete(buffered) || isBufferedDelete(next)))
 
-  private def isOrderedDelete(version: Version): Boolean = version.isDelete && !version.isUnconditional
+  private def isBufferedDelete(version: Version): Boolean =
+    version.isDelete && (!version.isUnconditional || laws.buffersUnconditional)
 
   private def owned(result: Version, buffered: Version, next: Version): Version = {
     val followsUnconditional = buffered.combinedUnconditional || next.combinedUnconditional

@@ -11,6 +11,7 @@ package io.merganser.merge
  * @param marksDeletes  a delete carries the mark that history has ended; false where a newer delete always wins
  * @param buffersDeletes the laws above hold for rows alone: a delete with an ordering value, and what follows it, is
  *                       buffered until the stored row is known
+ * @param buffersUnconditional the same of a delete without one
  */
 final case class Laws(
     associative: Boolean,
@@ -19,7 +20,8 @@ final case class Laws(
     combinesBatch: Boolean,
     everyDeleteEndsHistory: Boolean = false,
     marksDeletes: Boolean = true,
-    buffersDeletes: Boolean = false
+    buffersDeletes: Boolean = false,
+    buffersUnconditional: Boolean = false
 )
 
 object Laws {

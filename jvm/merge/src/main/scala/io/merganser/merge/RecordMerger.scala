@@ -9,9 +9,9 @@ import scala.annotation.nowarn
  * A user's own merge rule, for Scala and Java: it merges two versions of a row.
  *
  * A table created with merge mode `CUSTOM` and a strategy id is merged by the class that has this id, on every path:
- * rows of one batch, a write over stored rows, compaction, and reads that merge logs. No law is assumed of it: the
- * versions of a key are folded one after the other in commit order, the stored row first. It is not called for a key
- * that has only one version.
+ * rows of one batch, a write over stored rows, compaction, and reads that merge logs. No law is assumed of it but what
+ * [[isAssociative]] states: the versions of a key are folded one after the other in commit order, the stored row first.
+ * It is not called for a key that has only one version.
  *
  * The class needs a public constructor without arguments. Each task makes its own instance and calls it from one
  * thread; tasks share nothing, so a result must depend on the arguments alone.
@@ -71,6 +71,13 @@ trait RecordMerger {
 
   /** Id of the rule, a UUID that its author generates. The table stores it, and selects its merger by it. */
   def getMergingStrategy: String
+
+  /**
+   * True if grouping does not matter to [[merge]] of rows: `(a b) c` is `a (b c)`. Then rows of a batch and of logs are
+   * merged with each other before the stored row is known, and take the memory of one. Deletes and partial versions are
+   * not. Each write checks it on random rows; `check_rule` on more, and on those of the table.
+   */
+  def isAssociative: Boolean = false
 
   /** True if the rule reads only the mandatory columns, so that reads need not fetch other columns for it. */
   def isProjectionCompatible: Boolean = false

@@ -1,6 +1,7 @@
 package io.merganser.merge
 
 import io.merganser.merge.TestMergers.{append, eventTime, eventTimePartial, Merge}
+import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.Assertion
 
 import scala.collection.JavaConverters._
@@ -60,6 +61,27 @@ class CustomRuleSuite extends MergeSuite {
     for ((_, merge) <- MergePaths.all)
       Histories.forAll(partials = false) { (h, _) =>
         MergePaths.lines(merge(h.base, h.versions, rule)) -> CustomRuleSuite.appended(h)
+      }
+  }
+
+  test("a merger that states that it is associative gives the left fold, and one version of a key is buffered") {
+    val stated = TestMergers.rule(append, isAssociative = true)
+    for ((_, merge) <- MergePaths.all)
+      Histories.forAll(partials = false) { (h, _) =>
+        MergePaths.lines(merge(h.base, h.versions, stated)) -> CustomRuleSuite.appended(h)
+      }
+    def buffered(rule: MergeRule) =
+      MergePaths.buffer(Notation.changes("k1@1=a k1@2=b k1@3=c"), rule).get(UTF8String.fromString("k1"))
+    assert(buffered(stated).earlier == null && Notation.read(buffered(stated)).toString == "k1@3=abc")
+    assert(buffered(rule).earlier != null)
+  }
+
+  test("a merger that states that it is associative may refuse deletes, and is asked about each") {
+    val refusing: Merge = (older, newer, context) => if (newer.isDelete) older else append(older, newer, context)
+    for ((_, merge) <- MergePaths.all)
+      Histories.forAll(partials = false) { (h, _) =>
+        MergePaths.lines(merge(h.base, h.versions, TestMergers.rule(refusing, isAssociative = true))) ->
+          MergePaths.lines(merge(h.base, h.versions, TestMergers.rule(refusing)))
       }
   }
 

@@ -35,8 +35,9 @@ object TestMergers {
     override def open(): RecordMerger = new Of(full, partial)
   }
 
-  def rule(full: Merge, partial: Option[Merge] = None): MergeRule =
-    new CustomRule(new Source(full, partial), Notation.layout, Set.empty, java.util.Collections.emptyMap())
+  def rule(full: Merge, partial: Option[Merge] = None, isAssociative: Boolean = false): MergeRule =
+    new CustomRule(new Source(full, partial), Notation.layout, Set.empty, java.util.Collections.emptyMap(),
+      isAssociative)
 
   /** Event time, as a user would write it. */
   val eventTime: Merge = (older, newer, context) =>

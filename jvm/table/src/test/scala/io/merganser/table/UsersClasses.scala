@@ -27,6 +27,23 @@ object UsersClasses {
         Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
   }
 
+  class Stating extends Appending {
+    override def isAssociative: Boolean = true
+  }
+
+  /** Not associative, although it states so. */
+  class StatingWrongly extends Stating {
+    override def merge(
+        older: BufferedRecord,
+        newer: BufferedRecord,
+        context: RecordContext,
+        props: JavaMap[String, String]
+    ): BufferedRecord =
+      if (older.isDelete || newer.isDelete) newer
+      else context.mergeWithEngineRecord(newer,
+        Map("v" -> s"(${context.getValue(older, "v")} ${context.getValue(newer, "v")})").asJava)
+  }
+
   class ForAvro extends Appending {
     override def getRecordType: RecordType = RecordType.AVRO
   }

@@ -32,15 +32,17 @@ object RuleCheck {
    * @param own     rows of the layout's columns, such as a table's, whose values half of the versions have
    * @param markers strings that the rule treats in another way than others
    * @param seed    the same cases are tried for the same seed
+   * @param laws    those to check
    */
   def apply(
       rule: RuleOfLayout,
       own: Seq[InternalRow] = Nil,
       markers: Seq[String] = Nil,
       cases: Int = DefaultCases,
-      seed: Long = 0
+      seed: Long = 0,
+      laws: Seq[RuleLaw] = RuleLaw.all
   ): Seq[LawResult] =
-    RuleLaw.all.map { law =>
+    laws.map { law =>
       val claimed = law.isClaimed(rule.claims)
       if (!law.isAbout(rule)) LawResult(law, None, claimed, 0, None)
       else {

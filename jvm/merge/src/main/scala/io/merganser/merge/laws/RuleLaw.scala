@@ -95,8 +95,10 @@ object RuleLaw {
     override def isClaimed(claims: Laws): Option[Boolean] = Some(claims.associative)
 
     override def violation(rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation] = {
-      // Merges do not combine ordered deletes of such a rule.
-      val isBuffered = rule.claims.buffersDeletes && samples.exists(_.kind == SampleKind.OrderedDelete)
+      // Merges do not combine such deletes of such a rule.
+      val isBuffered = rule.claims.buffersDeletes && samples.exists(sample =>
+        sample.kind == SampleKind.OrderedDelete ||
+          (sample.kind == SampleKind.Delete && rule.claims.buffersUnconditional))
       val versions   = samples.map(_.version(rule.layout))
       def left       = rule.merged(versions: _*)
       def right      = rule.merged(versions.head, rule.merged(versions.tail: _*))

@@ -8,7 +8,7 @@ import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
-import io.merganser.table.rule.CompiledRule
+import io.merganser.table.rule.{CompiledRule, RuleLaws}
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.FileSlice
@@ -156,6 +156,7 @@ final class TableWrite(
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
   )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
+    RuleLaws.requireStated(settings.rule, config, schema)
     // Rows that were read from the table are those of then: writing them again would undo what others have changed.
     val retries = if (readAt.isDefined) 0 else settings.conflictRetries
     new Attempts(opened, settings).run(retries)(attempt(schema, replaced, readAt, looksUpAllPartitions)(rows))

@@ -61,7 +61,8 @@ object CompiledRule {
         fields.find(OrderingField.find(layout.schema, _).isEmpty).foreach(refuse(config, layout.schema, _))
         new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsAreMissing)
       case user: StoredRule.UserMerger =>
-        new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
+        new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava),
+          user.isAssociative)
       case declared: StoredRule.Declared =>
         new ColumnRule(layout, declared.of, declared.rule.groupsOf(layout.schema.fieldNames.toSeq),
           commitMetadataColumns, declared.rule.delete, declared.fixed ++ MetaColumns.names)

@@ -1,7 +1,7 @@
 package io.merganser.table.rule
 
-import io.merganser.merge.laws.{LawResult, RuleCheck, RuleOfLayout}
-import io.merganser.merge.MissingValues
+import io.merganser.merge.laws.{LawResult, RuleCheck, RuleLaw, RuleOfLayout}
+import io.merganser.merge.{MerganserException, MissingValues}
 import io.merganser.merge.payload.Debezium
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
@@ -11,6 +11,26 @@ import org.apache.spark.sql.types.StructType
 
 /** Checks the laws of a table's merge rule on random versions of a row. */
 object RuleLaws {
+
+  /** Cases that are tried before each write. */
+  private val CasesOfWrite = 200
+
+  /**
+   * Refuses a merger that states a law that does not hold: rows would depend on how they came to be merged.
+   *
+   * @param columns the user's columns
+   * @throws MerganserException MERGER_NOT_ASSOCIATIVE with the counterexample
+   */
+  def requireStated(stored: StoredRule, config: TableConfig, columns: StructType): Unit = stored match {
+    case user: StoredRule.UserMerger if user.isAssociative =>
+      val schema = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+      val rule   = ofLayout(stored, config, schema).copy(fixed = fixed(stored, config))
+      RuleCheck(rule, cases = CasesOfWrite, laws = Seq(RuleLaw.Associative)).flatMap(_.counterexample).foreach { found =>
+        throw MerganserException("MERGER_NOT_ASSOCIATIVE", "table" -> config.name, "class" -> user.source.className,
+          "versions" -> found)
+      }
+    case _ => ()
+  }
 
   /**
    * @param columns the user's columns

@@ -88,12 +88,14 @@ object StoredRule {
    *
    * @param properties             passed to it as the table's properties
    * @param isProjectionCompatible true if it names the columns it reads
+   * @param isAssociative          true if it states so
    */
   final case class UserMerger(
       source: MergerSource,
       orderingFields: Seq[String],
       properties: Map[String, String],
-      isProjectionCompatible: Boolean
+      isProjectionCompatible: Boolean,
+      isAssociative: Boolean = false
   ) extends StoredRule {
 
     override def isDecidedByOrdering: Boolean = false

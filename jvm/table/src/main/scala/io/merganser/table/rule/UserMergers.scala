@@ -32,7 +32,8 @@ private[table] object UserMergers {
     }
     found match {
       case Some(chosen) =>
-        StoredRule.UserMerger(chosen.source, table.orderingFields, properties(table), chosen.isProjectionCompatible)
+        StoredRule.UserMerger(chosen.source, table.orderingFields, properties(table), chosen.isProjectionCompatible,
+          chosen.isAssociative)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
           "tried" -> (if (skipped.isEmpty) "no class was named" else skipped.mkString("; ")),
@@ -41,7 +42,12 @@ private[table] object UserMergers {
   }
 
   /** @param isOfRows false for a class of Hudi's that merges Avro records, which is taken if none merges rows */
-  private final case class Candidate(source: MergerSource, isProjectionCompatible: Boolean, isOfRows: Boolean)
+  private final case class Candidate(
+      source: MergerSource,
+      isProjectionCompatible: Boolean,
+      isOfRows: Boolean,
+      isAssociative: Boolean = false
+  )
 
   /** The class's merger, or why it is skipped. */
   private def consider(table: TableConfig, className: String, strategyId: String): Either[String, Candidate] =
@@ -53,7 +59,8 @@ private[table] object UserMergers {
         else instance match {
           case hudi: HudiMerger =>
             Right(Candidate(HudiMergerClass(className, table.name), hudi.isProjectionCompatible, !hudi.isAvro))
-          case own => Right(Candidate(MergerClass(className), own.isProjectionCompatible, isOfRows = true))
+          case own => Right(Candidate(MergerClass(className), own.isProjectionCompatible, isOfRows = true,
+                own.isAssociative))
         }
       catch { case failure: Throwable if isUserFailure(failure) => Left(s"fails to describe itself: $failure") }
     }

@@ -24,7 +24,7 @@ class UserMergersSuite extends AnyFunSuite {
     "hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000", "hoodie.table.version" -> version)
 
   private def chosen(classes: String*): String = StoredRule.of(table, classes.toSeq) match {
-    case StoredRule.UserMerger(source, _, _, _) => source.className
+    case StoredRule.UserMerger(source, _, _, _, _) => source.className
     case other                                  => fail(s"$other")
   }
 
@@ -114,10 +114,30 @@ class UserMergersSuite extends AnyFunSuite {
     assert(UsersClasses.Initialised.toString.nonEmpty && System.getProperty(UsersClasses.InitialiserRan) == "true")
   }
 
+  test("a merger that states that it is associative combines rows early; one that states it wrongly is refused") {
+    val columns = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
+    val schema  = StructType(columns :+ StructField("_hoodie_record_key", StringType))
+    def rule(merger: Class[_]) = StoredRule.of(table, Seq(merger.getName))
+    def laws(merger: Class[_]) = CompiledRule(rule(merger), table, schema).laws
+    val stating                = laws(classOf[UsersClasses.Stating])
+    assert(stating.associative && stating.combinesBatch && stating.buffersDeletes && stating.buffersUnconditional)
+    assert(!laws(classOf[UsersClasses.Appending]).associative && !laws(classOf[UsersClasses.Appending]).combinesBatch)
+    Seq(classOf[UsersClasses.Stating], classOf[UsersClasses.Appending]).foreach(merger =>
+      RuleLaws.requireStated(rule(merger), table, columns))
+    val error = intercept[MerganserException](
+      RuleLaws.requireStated(rule(classOf[UsersClasses.StatingWrongly]), table, columns))
+    assert(error.condition == "MERGER_NOT_ASSOCIATIVE")
+    assert(error.parameters("class") == classOf[UsersClasses.StatingWrongly].getName)
+    assert(error.parameters("versions").contains("(a b) c") && error.parameters("versions").contains("a (b c)"))
+    val checked = RuleLaws.check(rule(classOf[UsersClasses.StatingWrongly]), table, columns, Nil, cases = 100, seed = 1)
+    assert(checked.exists(law => law.law.name == "associative" && law.isClaimed.contains(true) &&
+        law.holds.contains(false)))
+  }
+
   test("a payload class of the user's, on tables of every version") {
     for (version <- Seq("6", "8", "9"))
       StoredRule.of(byPayload(classOf[UsersClasses.Words].getName, version), Nil) match {
-        case StoredRule.UserMerger(source, fields, properties, _) =>
+        case StoredRule.UserMerger(source, fields, properties, _, _) =>
           assert(source.className == classOf[UsersClasses.Words].getName)
           assert(fields == Seq("ts"))
           assert(properties("hoodie.payload.ordering.field") == "ts")

@@ -107,6 +107,7 @@ object Arguments {
       case (TimestampType, _: StringType)                                    => time(found, wrong)
       case (Parameter.OptionsType, _: StringType)                            => options(procedure.name, found.toString)
       case (Parameter.OptionsType, MapType(_: StringType, _: StringType, _)) => options(found.asInstanceOf[MapData])
+      case (Parameter.OptionsType, MapType(NullType, NullType, _))           => Map.empty[String, String] // map()
       case _                                                                 => throw wrong
     })
   }

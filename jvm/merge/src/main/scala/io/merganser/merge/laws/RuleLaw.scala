@@ -99,9 +99,9 @@ object RuleLaw {
       val isBuffered = rule.claims.buffersDeletes && samples.exists(sample =>
         sample.kind == SampleKind.OrderedDelete ||
           (sample.kind == SampleKind.Delete && rule.claims.buffersUnconditional))
-      val versions   = samples.map(_.version(rule.layout))
-      def left       = rule.merged(versions: _*)
-      def right      = rule.merged(versions.head, rule.merged(versions.tail: _*))
+      val versions = samples.map(_.version(rule.layout))
+      def left     = rule.merged(versions: _*)
+      def right    = rule.merged(versions.head, rule.merged(versions.tail: _*))
       if (isBuffered) None
       else different("(a b) c" -> rule.shown.text(left), "a (b c)" -> rule.shown.text(right))
     }

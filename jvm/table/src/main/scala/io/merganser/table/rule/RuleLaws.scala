@@ -25,9 +25,10 @@ object RuleLaws {
     case user: StoredRule.UserMerger if user.isAssociative =>
       val schema = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
       val rule   = ofLayout(stored, config, schema).copy(fixed = fixed(stored, config))
-      RuleCheck(rule, cases = CasesOfWrite, laws = Seq(RuleLaw.Associative)).flatMap(_.counterexample).foreach { found =>
-        throw MerganserException("MERGER_NOT_ASSOCIATIVE", "table" -> config.name, "class" -> user.source.className,
-          "versions" -> found)
+      RuleCheck(rule, cases = CasesOfWrite, laws = Seq(RuleLaw.Associative)).flatMap(_.counterexample).foreach {
+        found =>
+          throw MerganserException("MERGER_NOT_ASSOCIATIVE", "table" -> config.name, "class" -> user.source.className,
+            "versions" -> found)
       }
     case _ => ()
   }

@@ -25,7 +25,7 @@ class UserMergersSuite extends AnyFunSuite {
 
   private def chosen(classes: String*): String = StoredRule.of(table, classes.toSeq) match {
     case StoredRule.UserMerger(source, _, _, _, _) => source.className
-    case other                                  => fail(s"$other")
+    case other                                     => fail(s"$other")
   }
 
   private def refused(classes: String*): String = {
@@ -115,8 +115,8 @@ class UserMergersSuite extends AnyFunSuite {
   }
 
   test("a merger that states that it is associative combines rows early; one that states it wrongly is refused") {
-    val columns = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
-    val schema  = StructType(columns :+ StructField("_hoodie_record_key", StringType))
+    val columns                = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
+    val schema                 = StructType(columns :+ StructField("_hoodie_record_key", StringType))
     def rule(merger: Class[_]) = StoredRule.of(table, Seq(merger.getName))
     def laws(merger: Class[_]) = CompiledRule(rule(merger), table, schema).laws
     val stating                = laws(classOf[UsersClasses.Stating])
@@ -130,8 +130,9 @@ class UserMergersSuite extends AnyFunSuite {
     assert(error.parameters("class") == classOf[UsersClasses.StatingWrongly].getName)
     assert(error.parameters("versions").contains("(a b) c") && error.parameters("versions").contains("a (b c)"))
     val checked = RuleLaws.check(rule(classOf[UsersClasses.StatingWrongly]), table, columns, Nil, cases = 100, seed = 1)
-    assert(checked.exists(law => law.law.name == "associative" && law.isClaimed.contains(true) &&
-        law.holds.contains(false)))
+    assert(checked.exists(law =>
+        law.law.name == "associative" && law.isClaimed.contains(true) &&
+          law.holds.contains(false)))
   }
 
   test("a payload class of the user's, on tables of every version") {

@@ -241,7 +241,7 @@ def test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge(
 
     payload = "hoodie.datasource.write.payload.class"
     rules: dict[str, dict[str, Any]] = {
-        "own": {},
+        "own": {"merge_mode": MergeMode.EVENT_TIME_ORDERING},
         "traced": {"rule": traced},
         "first": {"settings": custom("KeepFirst", "2da6ba2d-6b9e-4a8c-b948-54daf8ca5a10")},
         "price": {"settings": custom("MaxPrice", "841577c6-50de-4f2d-9c31-526c356219a4")},

@@ -63,6 +63,19 @@ def test_micro_batches_merge_under_the_tables_rule_and_a_repeated_one_writes_not
     assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded()
 
 
+@each_kind
+def test_micro_batches_merge_by_the_functions_of_columns(
+    spark: SparkSession, tmp_path: Path, feed: Feed, kind: str
+) -> None:
+    options = options_of(KINDS[kind], **{"merganser.rule.column.v": "concat('+')"})
+    finish(writer(stream(spark, feed.folder), tmp_path / "checkpoint", options).start(str(tmp_path / "t")))
+    expected: dict[int, tuple[int, int, str]] = {}
+    for key, ts, v in (row for batch in feed.batches for row in batch):
+        _, older_ts, older_v = expected.get(key, (key, ts, ""))
+        expected[key] = (key, max(ts, older_ts), f"{older_v}+{v}".lstrip("+"))
+    assert rows_of(load(spark, tmp_path / "t").select("id", "ts", "v")) == sorted(expected.values())
+
+
 def test_a_micro_batch_is_recognized_after_its_commit_was_archived(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:

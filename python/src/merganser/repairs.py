@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from merganser._shown import Results
 from merganser._transport import Transport, transport_for
 from merganser.config import Options, merged_options
-from merganser.dry_runs import ServiceDryRun, ServiceStep, TableDryRuns
+from merganser.dry_runs import ServiceDryRun, ServiceStep
 from merganser.service_results import OrphanFile, PartitionRepair, PropertyChange, RepairResult
+from merganser.table_dry_runs import TableDryRuns
 
 
 class TableRepairs(TableDryRuns):

@@ -7,8 +7,9 @@ from typing import Literal, overload
 from merganser._shown import Results
 from merganser._transport import Transport
 from merganser.config import Options, merged_options
-from merganser.dry_runs import ServiceDryRun, TableDryRuns
+from merganser.dry_runs import ServiceDryRun
 from merganser.service_results import RestoreResult, RollbackResult, Savepoint
+from merganser.table_dry_runs import TableDryRuns
 
 
 class TableRestores(TableDryRuns):

@@ -133,6 +133,21 @@ def test_a_reader_without_the_class_is_told_table_strategy_and_option(spark: Spa
     assert rows_of(read_optimized.select("name")) == [("a",)], "base files alone need no class"
 
 
+def test_a_dry_run_of_a_rollback_has_rows_with_the_class_and_a_reason_without_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, options = tmp_path / "t", custom(MAX_PRICE, MOR)
+    write(spark, path, options, (1, "a", 5.0, 1))
+    write(spark, path, options, (1, "b", 7.0, 2))
+    table = Table.load(spark, str(path))
+    (row,) = table.rollback(dry_run=True, options={CLASSES: MAX_PRICE[0]}).rows
+    assert (row.action, row.before["name"], row.after["name"]) == ("update", "b", "a")
+    without = table.rollback(dry_run=True)
+    assert [step.item for step in without if step.action == "roll back"]
+    assert (without.rows, without.rows_before) == ((), None)
+    assert "MERGER_UNAVAILABLE" in str(without)
+
+
 def test_a_write_and_a_compaction_without_the_class_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", custom(MAX_PRICE, MOR)
     write(spark, path, options, (1, "a", 5.0, 1))

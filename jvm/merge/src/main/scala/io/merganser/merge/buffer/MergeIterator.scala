@@ -41,7 +41,7 @@ abstract class MergeIterator(fold: KeyFold) {
     version == null
   }
 
-  /** For Absent: whether the versions are partial, and belong to no row, and not a delete. */
+  /** For Absent: whether the winner is a partial version that belongs to no row; otherwise it is a delete. */
   final def isIgnored: Boolean = winner.isPartial && !winner.isDelete
 
   /** Takes the current key of another merge. */

@@ -96,7 +96,7 @@ private object RandomRulesSuite {
 
   final case class Change(key: String, kind: Kind, values: Values)
 
-  /** What a function makes of the older and the newer value, and of the rows; whether the newer one is late-arriving. */
+  /** Makes a value of the older and the newer one, of the rows, and of whether the newer one is late-arriving. */
   type Of = (Any, Any, Values, Values, Boolean) => Any
 
   private def known(of: (Any, Any) => Any): Of = (a, b, _, _, _) => if (a == null) b else if (b == null) a else of(a, b)

@@ -1,16 +1,16 @@
 package io.merganser.spark.service
 
-import io.merganser.merge.MerganserException
 import io.merganser.spark.change.ChangeColumns
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.log.ChangeRecords
 import io.merganser.table.options.{Names, Options}
 import io.merganser.table.service.RestoreReport
-import io.merganser.table.settings.KeylessTable
+import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import org.apache.spark.sql.functions.{coalesce, col, concat_ws, count, expr, struct, to_json}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 /**
  * The rows that a restore brings back, changes or removes: what the writes that it takes back have changed, from their
@@ -18,16 +18,25 @@ import scala.collection.JavaConverters._
  */
 private[service] object RestoredRows {
 
-  /** Without them the change data of a window cannot be read. */
-  private val Unreadable = Set("CHANGE_DATA_CLEANED", "CHANGES_CLEANED", "CHANGES_TAKEN_BACK", "SLICE_FILE_MISSING")
-
-  /** @param most rows to show */
-  def of(session: SparkSession, table: OpenTable, report: RestoreReport, most: Int): Seq[PreviewedStep] =
+  /**
+   * A restore reads no rows: where they cannot be read, as their files are damaged or cleaned or the table's merger is
+   * not there, a step says why.
+   *
+   * @param most rows to show
+   */
+  def of(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      report: RestoreReport,
+      most: Int
+  ): Seq[PreviewedStep] =
     if (report.takenBack.forall(_.operation.isEmpty)) Nil
     else if (KeylessTable.is(table.config)) Seq(notShown("the table has no record key"))
     else
-      try ServiceStep(session, table, "compare the rows of a restore")(compared(session, table, report, most))
-      catch { case e: MerganserException if Unreadable(e.condition) => Seq(notShown(e.getMessage)) }
+      try
+        ServiceStep(session, table, "compare the rows of a restore")(compared(session, table, settings, report, most))
+      catch { case NonFatal(e) => Seq(notShown(String.valueOf(e.getMessage))) }
 
   private def notShown(reason: String): PreviewedStep =
     PreviewedStep("count", "rows", detail = s"rows are not compared: $reason")
@@ -35,10 +44,11 @@ private[service] object RestoredRows {
   private def compared(
       session: SparkSession,
       table: OpenTable,
+      settings: WriteConfig,
       report: RestoreReport,
       most: Int
   ): Seq[PreviewedStep] = {
-    val rows = net(session, table, report).persist()
+    val rows = net(session, table, settings, report).persist()
     try {
       val counts = rows.agg(count(col(Now)), count(col(Then))).head()
       val shown  = rows.orderBy(Key).limit(most).collect().toSeq
@@ -57,8 +67,16 @@ private[service] object RestoredRows {
   private val Then = "then"
 
   /** The rows that differ: their key, and as JSON how they are and how they were; null for no row. */
-  private def net(session: SparkSession, table: OpenTable, report: RestoreReport): DataFrame = {
-    val changes = session.read.format("merganser").options(Map(
+  private def net(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      report: RestoreReport
+  ): DataFrame = {
+    val classes = settings.mergerClasses
+    val merger =
+      if (classes.isEmpty) Map.empty[String, String] else Map(Options.MergerClasses.key -> classes.mkString(","))
+    val changes = session.read.format("merganser").options(merger ++ Map(
         Options.QueryType.key -> "incremental",
         Options.ChangesFormat.key -> "cdc",
         Options.ChangeImages.key -> "struct",

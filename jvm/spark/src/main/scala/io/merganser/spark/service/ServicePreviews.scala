@@ -84,7 +84,7 @@ object ServicePreviews {
     val instant = arguments.get("instant")
     val rows    = arguments.get("rows").fold(Rows)(_.toInt)
     def restored(report: RestoreReport) =
-      takenBack(report) ++ RestoredRows.of(session, table, report, rows) ++ deleted(report)
+      takenBack(report) ++ RestoredRows.of(session, table, settings, report, rows) ++ deleted(report)
     service match {
       case "compaction"     => compaction(table, settings)
       case "log_compaction" => logCompaction(session, table, settings)

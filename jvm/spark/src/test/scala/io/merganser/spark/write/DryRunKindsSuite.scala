@@ -14,8 +14,8 @@ import scala.collection.JavaConverters._
 import scala.util.Random
 
 /**
- * Dry runs of tables and rows of all kinds: moves between partitions, consistent hashing, partial rows, version 6, tables
- * without a key. Each has the counts and the rows of the write that follows it, and creates nothing.
+ * Dry runs of tables and rows of all kinds: moves between partitions, consistent hashing, partial rows, version 6,
+ * tables without a key. Each has the counts and the rows of the write that follows it, and creates nothing.
  */
 final class DryRunKindsSuite extends TableSuite with LocalSession {
 

@@ -13,11 +13,11 @@ package io.merganser.table.timeline
  * @param duplicates      versions superseded by another version of the same batch
  * @param appended        versions in log files whose outcome is not known, including deletes
  * @param appendedDeletes deletes among `appended`
- * @param filled          updated rows that the rule made of the stored row and versions: filled or added columns, partial
- *                        rows
+ * @param filled          updated rows that the rule made of the stored row and versions: filled or added columns,
+ *                        partial rows
  * @param noOps           updated rows in which no column changed, and partial rows that belong to no row
- * @param tombstones      keys without a stored row that a delete kept without one: an incoming delete, or a retained one,
- *                        which also counts as `late`
+ * @param tombstones      keys without a stored row that a delete kept without one: an incoming delete, or a retained
+ *                        one, which also counts as `late`
  * @param lateness        how far the late-arriving versions were behind, where that is known
  */
 final case class MergeCounts(

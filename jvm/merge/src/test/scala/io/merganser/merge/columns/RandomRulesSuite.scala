@@ -246,7 +246,8 @@ private object RandomRulesSuite {
         case 0 | 1 => Change(key, Delete, drawn + ("op" -> "d") + ("ts" -> random.nextInt(4)))
         case 2     => Change(key, Unconditional, drawn)
         case 3 | 4 if retracts =>
-          Change(key, Retract, drawn.map { case (name, value) =>
+          Change(key, Retract,
+            drawn.map { case (name, value) =>
               name -> (if (sums.contains(name) && value != null) ofType(name, -long(value)) else null)
             })
         case _ => Change(key, Row, drawn)

@@ -77,11 +77,11 @@ private[service] object RestoredRows {
     val merger =
       if (classes.isEmpty) Map.empty[String, String] else Map(Options.MergerClasses.key -> classes.mkString(","))
     val changes = session.read.format("merganser").options(merger ++ Map(
-        Options.QueryType.key -> "incremental",
-        Options.ChangesFormat.key -> "cdc",
-        Options.ChangeImages.key -> "struct",
-        Options.ChangesBegin.key -> report.newest.getOrElse("earliest")
-      )).load(table.storage.basePath.toString)
+      Options.QueryType.key -> "incremental",
+      Options.ChangesFormat.key -> "cdc",
+      Options.ChangeImages.key -> "struct",
+      Options.ChangesBegin.key -> report.newest.getOrElse("earliest")
+    )).load(table.storage.basePath.toString)
     val (before, after) = (ChangeRecords.Before, ChangeRecords.After)
     def path(name: String) =
       if (table.schema.fieldNames.contains(name)) Names.quoted(name)

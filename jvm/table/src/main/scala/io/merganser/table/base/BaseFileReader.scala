@@ -7,9 +7,10 @@ import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 import org.apache.hadoop.mapreduce.{TaskAttemptContext, TaskAttemptID}
 import org.apache.parquet.column.Encoding
-import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, LogicalInverseRewriter}
+import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
-import org.apache.parquet.hadoop.{ParquetInputFormat, ParquetRecordReader}
+import org.apache.parquet.hadoop.ParquetRecordReader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.execution.datasources.DataSourceUtils
@@ -72,7 +73,7 @@ final class BaseFileReader(
   }
 
   private def storedRows(plan: ReadPlan): Iterator[InternalRow] =
-    if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
+    if (!plan.isVectorized) rowsOf(byRow(plan)) else vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
 
   /**
    * @return the rows in batches, each valid until the next one is requested
@@ -80,7 +81,8 @@ final class BaseFileReader(
    */
   def batches(): Iterator[ColumnarBatch] = {
     val plan = readPlan()
-    if (plan.isVectorized && plan.conversion.isEmpty) batchesOf(vectorized(plan))
+    if (plan.isVectorized && plan.conversion.isEmpty)
+      vectorized(plan).fold(Iterator.empty: Iterator[ColumnarBatch])(batchesOf)
     else {
       val stored = storedRows(plan)
       RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, BatchRows)
@@ -95,6 +97,8 @@ final class BaseFileReader(
   private final class ReadPlan(val stored: StoredColumns, val isVectorized: Boolean) {
     def schema: StructType                                   = stored.requested
     def conversion: Option[() => InternalRow => InternalRow] = stored.conversion
+
+    val predicate: Option[FilterPredicate] = BaseFileReader.this.predicate(stored)
   }
 
   private def readPlan(): ReadPlan = {
@@ -110,7 +114,13 @@ final class BaseFileReader(
     (DataSourceUtils.datetimeRebaseSpec(lookup, Corrected), DataSourceUtils.int96RebaseSpec(lookup, Corrected))
   }
 
-  private def vectorized(plan: ReadPlan): VectorizedParquetRecordReader = {
+  /** None if no row group may have a row; the file is then not opened again. */
+  private def vectorized(plan: ReadPlan): Option[VectorizedParquetRecordReader] = {
+    val groups = rowGroups(plan)
+    if (groups.getBlocks.isEmpty) None else Some(vectorized(plan, groups))
+  }
+
+  private def vectorized(plan: ReadPlan, groups: ParquetMetadata): VectorizedParquetRecordReader = {
     val (dates, int96) = rebase
     val reader = new VectorizedParquetRecordReader(
       null,
@@ -122,8 +132,10 @@ final class BaseFileReader(
       BatchRows
     )
     open = reader
-    val (split, context) = splitOf(plan)
-    named(ReaderStart(reader, split, context, inRange(footer.metadata)))
+    // The indexes of small row groups take more reads than they save, and their statistics have been checked.
+    val isSmall          = groups.getBlocks.asScala.forall(_.getCompressedSize <= SmallBytes)
+    val (split, context) = splitOf(plan, if (isSmall) None else plan.predicate)
+    named(ReaderStart(reader, split, context, groups))
     reader.initBatch(new StructType(), InternalRow.empty)
     reader.enableReturningBatches()
     reader
@@ -133,31 +145,28 @@ final class BaseFileReader(
     val (dates, int96) = rebase
     val reader         = new ParquetRecordReader[InternalRow](new ParquetReadSupport(None, false, dates, int96))
     open = reader
-    val (split, context) = splitOf(plan)
+    val (split, context) = splitOf(plan, plan.predicate)
     named(reader.initialize(split, context))
     reader
   }
 
-  private def splitOf(plan: ReadPlan): (FileSplit, TaskAttemptContext) = {
-    val readConf = SparkParquetConf(conf)
-    readConf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, plan.stored.readSchema.json)
-    predicate(plan.stored).foreach { filter =>
-      ParquetInputFormat.setFilterPredicate(readConf, filter)
-      if (hasSmallGroups) FiltersThatRead.foreach(readConf.setBoolean(_, false))
-    }
+  private def splitOf(plan: ReadPlan, filter: Option[FilterPredicate]): (FileSplit, TaskAttemptContext) = {
+    val readConf = SparkParquetConf.ofThread(conf)
+    readConf.set(plan.stored.readSchema, filter)
     val split = new FileSplit(path, start, Math.min(length, sizeBytes - start), Array.empty[String])
-    (split, new TaskAttemptContextImpl(readConf, new TaskAttemptID()))
+    (split, new TaskAttemptContextImpl(readConf.entries, new TaskAttemptID()))
   }
 
-  private def hasSmallGroups: Boolean = footer.metadata.getBlocks.asScala.forall(_.getCompressedSize <= SmallBytes)
-
-  /** The row groups of the range. */
-  private def inRange(metadata: ParquetMetadata): ParquetMetadata = {
+  /** The footer with the row groups of the range that may have a row, by the statistics in it. */
+  private def rowGroups(plan: ReadPlan): ParquetMetadata = {
     def isIn(block: BlockMetaData) = {
       val middle = block.getStartingPos + block.getCompressedSize / 2
       start <= middle && middle - start < length
     }
-    new ParquetMetadata(metadata.getFileMetaData, metadata.getBlocks.asScala.filter(isIn).asJava)
+    val filter                         = plan.predicate.map(LogicalInverseRewriter.rewrite)
+    def mayMatch(block: BlockMetaData) = filter.forall(!StatisticsFilter.canDrop(_, block.getColumns))
+    val kept = footer.metadata.getBlocks.asScala.filter(block => isIn(block) && mayMatch(block))
+    new ParquetMetadata(footer.metadata.getFileMetaData, kept.asJava)
   }
 
   private def named[T](read: => T): T = BaseFileFooter.named(path, sizeBytes)(read)
@@ -242,11 +251,7 @@ final class BaseFileReader(
 private object BaseFileReader {
   private val BatchRows = 4096
 
-  /** Filters that read dictionaries and indexes of pages, in calls of their own; statistics are in the footer. */
-  private val FiltersThatRead =
-    Seq(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED)
-
-  /** In row groups up to this size the filters that read take more bytes than they save. */
+  /** In row groups up to this size, dictionaries and indexes of pages take more bytes than they save. */
   private val SmallBytes = 1L << 20
 
   /** Reads dates as written, without rebasing to another calendar. */

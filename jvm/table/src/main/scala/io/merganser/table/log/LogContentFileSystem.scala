@@ -7,34 +7,29 @@ import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FSInputStrea
 import org.apache.hadoop.util.Progressable
 
 import java.io.EOFException
-import java.net.URI
+import java.net.{URI, URLDecoder, URLEncoder}
+import java.util.WeakHashMap
 
 /**
- * Presents the content of one log block as a file, so that a Parquet reader fetches only the columns that it needs. The
- * block is configured by [[LogContentFileSystem.conf]].
+ * Presents the content of log blocks as files, so that a Parquet reader fetches only the columns that it needs. A path
+ * of [[LogContentFileSystem.path]] locates a block.
  */
 final class LogContentFileSystem extends FileSystem {
   import LogContentFileSystem._
-
-  private[this] var log: Path     = _
-  private[this] var offset        = 0L
-  private[this] var contentLength = 0L
-
-  override def initialize(uri: URI, conf: Configuration): Unit = {
-    super.initialize(uri, conf)
-    log = new Path(URI.create(conf.get(LogKey)))
-    offset = conf.getLong(OffsetKey, 0L)
-    contentLength = conf.getLong(LengthKey, 0L)
-  }
 
   override def getScheme: String = Scheme
 
   override def getUri: URI = Root.toUri
 
-  override def open(path: Path, bufferBytes: Int): FSDataInputStream =
-    new FSDataInputStream(new Content(log.getFileSystem(getConf).open(log), offset, contentLength))
+  override def open(path: Path, bufferBytes: Int): FSDataInputStream = {
+    val place = Place.of(path)
+    new FSDataInputStream(new Content(place.log.getFileSystem(getConf).open(place.log), place.offset, place.length))
+  }
 
-  override def getFileStatus(path: Path): FileStatus = new FileStatus(contentLength, false, 1, contentLength, 0L, path)
+  override def getFileStatus(path: Path): FileStatus = {
+    val length = Place.of(path).length
+    new FileStatus(length, false, 1, length, 0L, path)
+  }
 
   override def getWorkingDirectory: Path                 = Root
   override def setWorkingDirectory(path: Path): Unit     = ()
@@ -58,24 +53,39 @@ final class LogContentFileSystem extends FileSystem {
 }
 
 private[log] object LogContentFileSystem {
-  private val Scheme    = "merganser-log"
-  private val Root      = new Path(s"$Scheme:///")
-  private val LogKey    = "merganser.log.content.file"
-  private val OffsetKey = "merganser.log.content.offset"
-  private val LengthKey = "merganser.log.content.length"
+  private val Scheme = "merganser-log"
+  private val Root   = new Path(s"$Scheme:///")
 
-  /** The path of the block's content; requires the configuration that `conf` returns for it. */
-  def path(block: LogBlock): Path = new Path(s"$Scheme:///${block.log.name}")
+  /** By the configuration of a table: to copy one takes longer than to read a small block. */
+  private val configurations = new WeakHashMap[Configuration, Configuration]
 
-  def conf(storage: Storage, block: LogBlock): Configuration = {
-    val ofBlock = new Configuration(storage.conf)
-    ofBlock.setClassLoader(getClass.getClassLoader)
-    ofBlock.set(s"fs.$Scheme.impl", classOf[LogContentFileSystem].getName)
-    ofBlock.setBoolean(s"fs.$Scheme.impl.disable.cache", true)
-    ofBlock.set(LogKey, storage.path(block.log.path).toUri.toString)
-    ofBlock.setLong(OffsetKey, block.contentOffset)
-    ofBlock.setLong(LengthKey, block.contentLength)
-    ofBlock
+  /** The path of the block's content; requires the configuration that `conf` returns for its table. */
+  def path(storage: Storage, block: LogBlock): Path = {
+    val log = URLEncoder.encode(storage.path(block.log.path).toUri.toString, "UTF-8")
+    new Path(s"$Scheme:///$log/${block.contentOffset}/${block.contentLength}/${block.log.name}")
+  }
+
+  def conf(storage: Storage): Configuration =
+    configurations.synchronized(configurations.computeIfAbsent(storage.conf, withScheme))
+
+  private def withScheme(tables: Configuration): Configuration = {
+    val conf = new Configuration(tables)
+    conf.setClassLoader(getClass.getClassLoader)
+    conf.set(s"fs.$Scheme.impl", classOf[LogContentFileSystem].getName)
+    conf.setBoolean(s"fs.$Scheme.impl.disable.cache", true)
+    conf
+  }
+
+  /** Where the content of a block is. */
+  private final case class Place(log: Path, offset: Long, length: Long)
+
+  private object Place {
+    def of(path: Path): Place = {
+      val length = path.getParent
+      val offset = length.getParent
+      val log    = URLDecoder.decode(offset.getParent.getName, "UTF-8")
+      Place(new Path(URI.create(log)), offset.getName.toLong, length.getName.toLong)
+    }
   }
 
   private final class Content(file: FSDataInputStream, offset: Long, length: Long) extends FSInputStream {

@@ -202,8 +202,8 @@ final class LogScanner(
       } else null
       val inserts = block.isPartial && PartialRecords.areInserting(schemaOf(block))
       val reader = new BaseFileReader(
-        LogContentFileSystem.conf(storage, block),
-        LogContentFileSystem.path(block),
+        LogContentFileSystem.conf(storage),
+        LogContentFileSystem.path(storage, block),
         block.contentLength,
         schema,
         columns = columns

@@ -43,12 +43,16 @@ final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) 
    * copied footer is ignored.
    */
   def isSorted: Boolean = keyValues.get(BaseFileFooter.SortedByKey).contains(fileName)
+
+  /** True if no two rows have the same record key; false also where that is not known. */
+  def hasDistinctKeys: Boolean = keyValues.get(BaseFileFooter.DistinctKeys).contains(fileName)
 }
 
 object BaseFileFooter {
   val MinKey          = "hoodie_min_record_key"
   val MaxKey          = "hoodie_max_record_key"
   val SortedByKey     = "merganser.sorted.by.key"
+  val DistinctKeys    = "merganser.distinct.keys"
   val Tombstones      = "merganser.tombstones"
   val BloomFilterText = "org.apache.hudi.bloomfilter"
 

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.ByteArray
 import java.nio.charset.StandardCharsets.UTF_8
 
 /**
- * Tracks the record keys written to a file: smallest, largest, whether they are sorted, and a bloom filter.
+ * Tracks the record keys written to a file: smallest, largest, whether they are sorted and distinct, and a bloom filter.
  *
  * @param ordinal  index of the record key among the columns; [[KeyTracker.Apart]] if keys are not among them but are
  *                 passed to `add`, another negative number if there are none
@@ -18,12 +18,16 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
   private[this] var min: Array[Byte] = _
   private[this] var max: Array[Byte] = _
   private[this] var inOrder          = true
+  private[this] var isRepeated       = false
   private[this] var count            = 0L
 
   def isTracking: Boolean = ordinal >= 0 || ordinal == KeyTracker.Apart
 
   /** True if every key so far was at least as large as the previous one, as unsigned UTF-8 bytes. */
   def isSorted: Boolean = isTracking && inOrder
+
+  /** True if every key so far was larger than the previous one. */
+  def isDistinct: Boolean = isSorted && !isRepeated
 
   def minKey: Option[String] = Option(min).map(new String(_, UTF_8))
 
@@ -34,10 +38,14 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     if (max == null) {
       min = key
       max = key
-    } else if (ByteArray.compareBinary(key, max) >= 0) max = key
-    else {
-      inOrder = false
-      if (ByteArray.compareBinary(key, min) < 0) min = key
+    } else {
+      val compared = ByteArray.compareBinary(key, max)
+      if (compared > 0) max = key
+      else if (compared == 0) isRepeated = true
+      else {
+        inOrder = false
+        if (ByteArray.compareBinary(key, min) < 0) min = key
+      }
     }
     count += 1
     if (filter != null) filter.add(key)
@@ -57,6 +65,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     minKey.foreach(entries.put(BaseFileFooter.MinKey, _))
     maxKey.foreach(entries.put(BaseFileFooter.MaxKey, _))
     if (isSorted) fileName.foreach(entries.put(BaseFileFooter.SortedByKey, _))
+    if (isDistinct) fileName.foreach(entries.put(BaseFileFooter.DistinctKeys, _))
     bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.shrunk(count).encode))
     entries
   }

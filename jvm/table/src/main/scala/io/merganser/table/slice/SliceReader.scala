@@ -201,18 +201,23 @@ final class SliceReader(
 
   /**
    * The same for a reader that needs no row as the base file has it: such rows may be missing. Where each row is one
-   * version as a whole, only those columns of the base file are read that decide which.
+   * version as a whole, only those columns of the base file are read that decide which, and of a file with distinct
+   * keys only row groups and pages with a row that may win.
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
   def loggedBatches(slice: FileSlice): SliceBatches = {
     var isWhole = rule.isDecidedByOrdering
     val buffer  = newBuffer(slice)
+    val decides = new DecidingRows(rule, layout)
     retain(slice, buffer)
-    scan(slice, version => { isWhole &= !version.isPartial; buffer.add(version) })
+    scan(slice, version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) })
     (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
-      val reader  = openBase(slice, ofDecision, keyFilters)
-      val batches = reader.map(_.batches().map(withoutOthers)).getOrElse(Iterator.empty)
+      def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
+      val reader                                      = openBase(slice, ofDecision, keyFilters, more = mayWin)
+      val batches =
+        if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty
+        else reader.iterator.flatMap(_.batches().map(withoutOthers))
       SliceBatches(new MergedBatches(batches, merge, requested, returnsStored = false), reader.toSeq :+ buffer)
     }
   }
@@ -393,13 +398,14 @@ final class SliceReader(
       columns: DerivedColumns,
       filters: Seq[Filter],
       start: Long = 0L,
-      length: Long = Long.MaxValue
+      length: Long = Long.MaxValue,
+      more: BaseFileFooter => Seq[Filter] = _ => Nil
   ): Option[TableFileReader] = slice.base.map { base =>
     SliceReader.missingNamed(config, base.path) {
-      val reader = new TableFileReader(storage, slice.partitionPath, base, columns, filters, start, length,
-        versions = visibility.columns(base.instant))
-      reader.footer // read here, where a missing file is reported by name
-      reader
+      // Read here, where a missing file is reported by name.
+      val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
+      new TableFileReader(storage, slice.partitionPath, base, columns, filters ++ more(footer), start, length,
+        Some(footer), visibility.columns(base.instant))
     }
   }
 

@@ -91,20 +91,24 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(
       footer.minKey == Some("") && footer.maxKey == Some("😀") && written.minKey == Some("") && written.maxKey == Some(
         "😀"))
-    assert(footer.keyValues("merganser.sorted.by.key") == "a.parquet")
+    assert(footer.keyValues("merganser.sorted.by.key") == "a.parquet" && !footer.hasDistinctKeys)
+    write("b.parquet", columns, keyed(Seq("a", "b", "é")))
+    assert(BaseFileFooter.read(conf, path("b.parquet")).hasDistinctKeys)
   }
 
   test("a file whose rows came out of order is not marked sorted, and still has its key range") {
     val written = write("a.parquet", columns, keyed(Seq("b", "c", "a", "d", "0")))
     val footer  = BaseFileFooter.read(conf, path("a.parquet"))
     assert(!written.isSorted && !footer.isSorted && !footer.keyValues.contains("merganser.sorted.by.key"))
+    assert(!footer.hasDistinctKeys)
     assert(footer.minKey == Some("0") && footer.maxKey == Some("d"))
   }
 
   test("another file's footer is not believed to be sorted") {
     write("a.parquet", columns, keyed(Seq("a", "b")))
     java.nio.file.Files.move(folder.resolve("a.parquet"), folder.resolve("b.parquet"))
-    assert(!BaseFileFooter.read(conf, path("b.parquet")).isSorted)
+    val moved = BaseFileFooter.read(conf, path("b.parquet"))
+    assert(!moved.isSorted && !moved.hasDistinctKeys)
   }
 
   test("a bloom filter is written on request and contains every key") {
@@ -212,6 +216,13 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(found("small.parquet", 0) == 50000)
     val ofLarge = found("large.parquet", 60)
     assert(ofLarge > 0 && ofLarge < 50000)
+  }
+
+  test("a filter that no row group satisfies returns none, a negated one too") {
+    write("f.parquet", columns, keyed(Seq("b", "c")))
+    assert(read("f.parquet", columns, Seq(EqualTo("_hoodie_record_key", "a"))).isEmpty)
+    assert(read("f.parquet", columns, Seq(Not(LessThan("_hoodie_record_key", "d")))).isEmpty)
+    assert(read("f.parquet", columns, Seq(Not(LessThan("_hoodie_record_key", "c")))).size == 2)
   }
 
   test("the ranges of a file together give each row once") {

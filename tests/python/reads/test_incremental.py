@@ -294,7 +294,7 @@ def test_a_table_without_commit_times_is_an_error_that_says_what_to_use(spark: S
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_overwrites_partial_rows_and_new_columns_are_changes_like_others(
+def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_when_services_have_moved_them(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     table = create(spark, tmp_path / "t", kind, partition_by="v")
@@ -310,6 +310,16 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others(
     partial = frame(spark, [("c", "y", 8)], SCHEMA)
     table.upsert(partial, options={"spark.merganser.write.missingColumns": "keep"})
     assert rows_of(table.changes(overwritten)) == [("c", "y", 8, "new")]
+
+    if kind == MOR:
+        table.compact()
+    table.cluster(order_by="id")
+    assert rows_of(table.changes(first, until=overwritten)) == [("d", "x", 6, None)]
+    retained = {"hoodie.clean.commits.retained": "1"}
+    table.clean(options=retained)
+    assert table.archive(min_commits=2, max_commits=3, options=retained).instants > 0
+    assert rows_of(table.changes(overwritten)) == [("c", "y", 8, "new")]
+    assert rows_of(table.changes(first)) == [("c", "y", 8, "new"), ("d", "x", 6, None)]
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:

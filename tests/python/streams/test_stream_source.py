@@ -89,7 +89,13 @@ def test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_lim
     buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
     table = create(spark, tmp_path / "t", **buckets)
     upsert(spark, table, *((i, 1, "first") for i in range(20)))
-    for name, limit, parts in (("one", {MAX_FILES: "1"}, 4), ("three", {MAX_FILES: "3"}, 2), ("all", {}, 1)):
+    limits: list[tuple[str, dict[str, str], int]] = [
+        ("one", {MAX_FILES: "1"}, 4),
+        ("three", {MAX_FILES: "3"}, 2),
+        ("bytes", {MAX_BYTES: "1"}, 4),
+        ("all", {}, 1),
+    ]
+    for name, limit, parts in limits:
         follow(source(spark, tmp_path / "t", **limit), tmp_path / name)
         assert batches(tmp_path / name) == parts
         assert read(spark, tmp_path / name) == [(i, 1, "first") for i in range(20)]
@@ -101,6 +107,8 @@ def test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_lim
         (7, 1, "first"),
         *((7, ts, "later") for ts in (2, 3, 4)),
     ]
+    follow(source(spark, tmp_path / "t", **{MAX_BYTES: "1"}), tmp_path / "bytes")
+    assert batches(tmp_path / "bytes") == 7
     # The newest state alone, where the commits are in one micro-batch; `once` takes everything.
     follow(source(spark, tmp_path / "t", **{MAX_BYTES: str(10**9)}), tmp_path / "three")
     assert batches(tmp_path / "three") == 3

@@ -73,7 +73,8 @@ final class BaseFileReader(
   }
 
   private def storedRows(plan: ReadPlan): Iterator[InternalRow] =
-    if (!plan.isVectorized) rowsOf(byRow(plan)) else vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
+    if (plan.isVectorized) vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
+    else rowsOf(byRow(plan))
 
   /**
    * @return the rows in batches, each valid until the next one is requested
@@ -116,7 +117,7 @@ final class BaseFileReader(
 
   /** None if no row group may have a row; the file is then not opened again. */
   private def vectorized(plan: ReadPlan): Option[VectorizedParquetRecordReader] = {
-    val groups = rowGroups(plan)
+    val groups = named(rowGroups(plan))
     if (groups.getBlocks.isEmpty) None else Some(vectorized(plan, groups))
   }
 

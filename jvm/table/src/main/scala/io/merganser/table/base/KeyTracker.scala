@@ -7,7 +7,8 @@ import org.apache.spark.unsafe.types.ByteArray
 import java.nio.charset.StandardCharsets.UTF_8
 
 /**
- * Tracks the record keys written to a file: smallest, largest, whether they are sorted and distinct, and a bloom filter.
+ * Tracks the record keys written to a file: smallest, largest, whether they are sorted, and distinct, and a bloom
+ * filter.
  *
  * @param ordinal  index of the record key among the columns; [[KeyTracker.Apart]] if keys are not among them but are
  *                 passed to `add`, another negative number if there are none

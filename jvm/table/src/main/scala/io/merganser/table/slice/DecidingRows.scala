@@ -15,16 +15,17 @@ private[slice] final class DecidingRows(rule: StoredRule, layout: RowLayout) {
     case StoredRule.ByMode(_, _, missing) => missing.isEmpty
     case _                                => false
   }
-  private[this] val order              = if (isKnown && layout.ordering.nonEmpty) new OrderingComparator(layout) else null
+  private[this] val isCompared         = isKnown && layout.ordering.nonEmpty
+  private[this] val order              = if (isCompared) new OrderingComparator(layout) else null
   private[this] var least: InternalRow = _
 
   /** Adds a version of the logs. An unconditional delete wins whatever is stored. */
   def add(version: Version): Unit =
-    if (order != null && !version.isUnconditional && (least == null || order.compare(version.row, least) < 0))
+    if (isCompared && !version.isUnconditional && (least == null || order.compare(version.row, least) < 0))
       least = version.row.copy()
 
   /** True if every stored row loses. */
-  def areNone: Boolean = isKnown && (order == null || least == null)
+  def areNone: Boolean = isKnown && least == null
 
   /** What a stored row that may win satisfies; none where that is not known. */
   def filters: Seq[Filter] = if (least == null) Nil

@@ -21,9 +21,9 @@ ones a class of its own, such as `merganser.CommitConflictError`. Every call of 
 `spark.sql`, readers, writers and actions of a session in the same process, from `import merganser` on, also where a
 task of a job failed; it is one of PySpark's exceptions too, and its `__context__` holds the stack of the JVM.
 
-Over Spark Connect a `merganser.Table` raises it as well. Statements and data frames raise PySpark's own exceptions
-there: `merganser.condition_of(error)` returns the name of the condition, or `None` for an error that is none of
-these. It takes any exception.
+Over Spark Connect they raise it as well; `error.origin` is the server's error, with the stack of its JVM.
+`merganser.condition_of(error)` takes any exception, and returns the name of the condition, or `None` for an error that
+is none of these.
 
 The Python package has four conditions of its own: MISSING_JAR (a session, or the package, has no jar for this Spark),
 SESSION_NOT_READY (the session that runs was started without the SQL extension or the catalog),

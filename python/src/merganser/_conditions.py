@@ -15,8 +15,7 @@ _MAX_CAUSES = 32  # chains of causes can be circular
 def condition_of(error: BaseException) -> str | None:
     """Return the name of the condition for which an exception was raised, or ``None`` if it is not Merganser's.
 
-    The exception's causes are examined too. Over Spark Connect, where statements and data frames raise PySpark's own
-    exceptions, the condition is read from the server's error::
+    The exception's causes are examined too, and errors that PySpark made before ``merganser`` was imported::
 
         try:
             frame.write.format("merganser").mode("append").save(path)

@@ -12,6 +12,7 @@ from frames import cases, frame, listing, load, refused, rows_of, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from places import TESTS
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from merganser import Table
 from merganser.errors import OrderingFieldMissingError
@@ -64,6 +65,17 @@ def test_a_missing_key_ordering_or_partition_column_is_named(
     columns, condition, mentions = MISSING[column]
     refused(lambda: save(rows.select(*columns), intact, OPTIONS), condition, "trips", "Add the column", *mentions)
     refused(lambda: save(rows.select(*columns), tmp_path / "new", OPTIONS), condition, "trips", *mentions)
+    never(tmp_path / "new")
+
+
+def test_several_columns_of_one_name_are_refused_also_inside_structs(
+    spark: SparkSession, rows: DataFrame, intact: Path, tmp_path: Path
+) -> None:
+    twice = rows.select("*", F.lit("other").alias("v"))
+    refused(lambda: save(twice, intact, OPTIONS), "COLUMN_NAME_REPEATED", "'v'", "drop all but one")
+    refused(lambda: save(twice, tmp_path / "new", OPTIONS), "COLUMN_NAME_REPEATED", "'v'")
+    nested = rows.withColumn("s", F.expr("struct(1 AS a, 2 AS a)"))
+    refused(lambda: Table.load(spark, intact).upsert(nested), "COLUMN_NAME_REPEATED", "'s.a'")
     never(tmp_path / "new")
 
 

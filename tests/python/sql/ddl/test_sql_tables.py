@@ -661,12 +661,47 @@ def test_the_jar_and_two_conf_lines_are_enough(tmp_path: Path) -> None:
     assert "ROWS [(1, 6, 'new'), (2, 5, 'b'), (4, 1, 'd')]" in done.stdout
 
 
-def test_using_hudi_without_hudis_jar_names_the_format_to_write(sql: Sql, tmp_path: Path) -> None:
-    for statement in (
-        "CREATE TABLE h (id INT) USING hudi",
-        "CREATE TABLE h USING HUDI AS SELECT 1 AS id",
-        f"CREATE OR REPLACE TABLE h (id INT) USING hudi LOCATION '{tmp_path}'",
+@pytest.mark.e2e
+def test_the_format_hudi_without_hudis_jar_is_refused_with_the_format_to_write(sql: Sql, tmp_path: Path) -> None:
+    rows = sql.spark.range(1)
+    stream = sql.spark.readStream.format("rate").load()
+    of_stream = stream.writeStream.format("hudi").option("checkpointLocation", str(tmp_path / "c"))
+    for use in (
+        lambda: sql.spark.sql("CREATE TABLE h (id INT) USING hudi"),
+        lambda: sql.spark.sql("CREATE TABLE h (id INT) USING org.apache.hudi"),
+        lambda: sql.spark.sql("CREATE TABLE h USING HUDI AS SELECT 1 AS id"),
+        lambda: sql.spark.sql(f"CREATE OR REPLACE TABLE h (id INT) USING hudi LOCATION '{tmp_path}'"),
+        lambda: sql.spark.read.format("hudi").load(str(tmp_path)),
+        lambda: sql.spark.read.format("hudi").schema("id int").load(str(tmp_path)),
+        lambda: rows.write.format("hudi").mode("append").save(str(tmp_path / "t")),
+        lambda: rows.write.format("hudi").saveAsTable("h"),
+        lambda: sql.spark.readStream.format("hudi").load(str(tmp_path)),
+        lambda: of_stream.start(str(tmp_path / "t")),
     ):
-        with pytest.raises(merganser.MerganserError, match="Write USING merganser") as raised:
-            sql.spark.sql(statement)
+        with pytest.raises(merganser.MerganserError, match=r"Write format\('merganser'\)") as raised:
+            use()
         assert raised.value.condition == "HUDI_NOT_LOADED"
+    assert not (tmp_path / "t").exists()
+    assert "h" not in [row[1] for row in sql.run("SHOW TABLES")]
+
+
+@pytest.mark.e2e
+def test_statements_of_delta_are_refused_with_what_to_write_instead(sql: Sql) -> None:
+    table = sql.create("cow")
+    for statement, remedy in {
+        f"VACUUM {table} RETAIN 0 HOURS": "CALL run_clean",
+        f"optimize {table}": "CALL run_clustering",
+        f"RESTORE TABLE {table} TO VERSION AS OF 1": "CALL restore_to_instant",
+        f"DESCRIBE HISTORY {table}": "CALL show_history",
+        f"DESC DETAIL {table}": "CALL show_table_properties",
+    }.items():
+        with pytest.raises(merganser.MerganserError, match=remedy) as raised:
+            sql.spark.sql(statement)
+        assert raised.value.condition == "STATEMENT_OF_OTHER_FORMAT"
+    sql.spark.range(1).createOrReplaceTempView("history")
+    assert sql.run("DESCRIBE history id")
+    sql.spark.catalog.dropTempView("history")
+    for statement in (f"CREATE INDEX i ON {table} (v)", f"DROP INDEX i ON {table}"):
+        with pytest.raises(merganser.MerganserError, match=r"index 'i' of '.*: a table has one index") as raised:
+            sql.spark.sql(statement)
+        assert raised.value.condition == "INDEX_UNSUPPORTED"

@@ -17,7 +17,7 @@ trait DelegatingParser extends ParserInterface {
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))
 
   private def parsed(text: String): LogicalPlan = {
-    val plan = PartialInserts(HudiProvider.refused(inner.parsePlan(text)))
+    val plan = PartialInserts(ForeignStatements.refused(text)(inner.parsePlan(text)))
     SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
   }
 

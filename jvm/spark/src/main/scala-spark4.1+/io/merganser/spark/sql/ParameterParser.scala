@@ -11,6 +11,6 @@ trait ParameterParser extends ParserInterface {
   protected def own(text: String): Option[LogicalPlan]
 
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    if (own(text).isEmpty) HudiProvider.refused(inner.parsePlanWithParameters(text, parameters))
+    if (own(text).isEmpty) ForeignStatements.refused(text)(inner.parsePlanWithParameters(text, parameters))
     else own(ParameterHandler.substituteParameters(text, parameters)._1).get
 }

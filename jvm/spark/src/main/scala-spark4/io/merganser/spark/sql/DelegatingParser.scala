@@ -13,7 +13,7 @@ trait DelegatingParser extends ParameterParser {
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))
 
   private def parsed(text: String): LogicalPlan = {
-    val plan = HudiProvider.refused(inner.parsePlan(text))
+    val plan = ForeignStatements.refused(text)(inner.parsePlan(text))
     SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
   }
 

@@ -50,7 +50,7 @@ class MerganserTable private[source] (
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
 ) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions
-    with TableWithEntry {
+    with TableWithEntry with WithoutIndexes {
 
   private lazy val newest: OpenTable = open()
 

@@ -31,7 +31,7 @@ object AvroSchemas {
   /** The schema as read from storage: byte and short as int, char and varchar as string. */
   def stored(schema: StructType): StructType = storedType(schema).asInstanceOf[StructType]
 
-  /** @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME */
+  /** @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME, COLUMN_NAME_REPEATED */
   def checkColumns(schema: StructType): Unit = { toAvro(schema, "check"); () }
 
   /** @throws org.apache.avro.SchemaParseException if the string is not a schema */
@@ -56,6 +56,8 @@ object AvroSchemas {
   }
 
   private def record(schema: StructType, name: String, namespace: String, path: String): Schema = {
+    schema.fieldNames.diff(schema.fieldNames.distinct).headOption.foreach(repeated =>
+      throw MerganserException("COLUMN_NAME_REPEATED", "column" -> (if (path.isEmpty) repeated else s"$path.$repeated")))
     val fields = schema.fields.map { field =>
       val column = if (path.isEmpty) field.name else s"$path.${field.name}"
       checkName(field.name, column)

@@ -11,6 +11,7 @@ import io.merganser.spark.sql.{
   InsertStrategy,
   MergedRows,
   MergedRowsStrategy,
+  MetaColumnsOfViews,
   PartitionOverwrites,
   StatementLine,
   TableChanges
@@ -37,6 +38,8 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => FrameWriteDetection)
     extensions.injectResolutionRule(_ => ColumnRetyping)
     extensions.injectResolutionRule(MergedRows.Resolve(_))
+    extensions.injectResolutionRule(_ => MetaColumnsOfViews)
+    extensions.injectPostHocResolutionRule(_ => MetaColumnsOfViews.Restore)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))

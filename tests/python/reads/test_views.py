@@ -1,0 +1,90 @@
+"""Meta columns of a table behind temporary views of it, as in Hudi's quick start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from merganser import Table
+
+pytestmark = pytest.mark.e2e
+
+COLUMNS = "id string, day string, fare double, ts long"
+VIEWS = ("plain", "chosen", "texts", "small", "grouped")
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    """Two rows, and views: of the table, of some columns, by SQL, of some rows, of groups."""
+    made = Table.create(
+        spark,
+        tmp_path_factory.mktemp("views") / "trips",
+        COLUMNS,
+        record_key="id",
+        partition_by="day",
+        ordering_by="ts",
+    )
+    made.insert([("a", "mon", 10.0, 1), ("b", "tue", 20.0, 5)])
+    frame = spark.read.format("merganser").load(made.path)
+    frame.createOrReplaceTempView("plain")
+    frame.select("id", (F.col("fare") * 2).alias("twice")).createOrReplaceTempView("chosen")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW texts AS SELECT * FROM {made.identifier}")
+    frame.where("fare > 15").createOrReplaceTempView("small")
+    frame.groupBy("day").count().createOrReplaceTempView("grouped")
+    yield made
+    for view in VIEWS:
+        spark.catalog.dropTempView(view)
+
+
+#: Queries and their rows.
+QUERIES: dict[str, list[tuple[Any, ...]]] = {
+    "SELECT _hoodie_record_key, _hoodie_partition_path, fare FROM plain WHERE fare > 1 ORDER BY id": [
+        ("a", "mon", 10.0), ("b", "tue", 20.0),
+    ],
+    "SELECT * FROM plain WHERE _hoodie_record_key = 'b'": [("b", "tue", 20.0, 5)],
+    "SELECT t.*, t._hoodie_record_key AS k FROM plain AS t ORDER BY t._hoodie_record_key DESC": [
+        ("b", "tue", 20.0, 5, "b"), ("a", "mon", 10.0, 1, "a"),
+    ],
+    "SELECT id FROM plain ORDER BY _hoodie_record_key DESC": [("b",), ("a",)],
+    "SELECT _hoodie_partition_path, count(*) FROM texts GROUP BY _hoodie_partition_path ORDER BY 1": [
+        ("mon", 1), ("tue", 1),
+    ],
+    "SELECT _hoodie_record_key, twice FROM chosen ORDER BY 1": [("a", 20.0), ("b", 40.0)],
+    "SELECT _HOODIE_RECORD_KEY FROM small": [("b",)],
+    "SELECT x.id, y.twice FROM plain x JOIN chosen y ON x._hoodie_record_key = y._hoodie_record_key ORDER BY 1": [
+        ("a", 20.0), ("b", 40.0),
+    ],
+    "SELECT x.id, y.id FROM plain x JOIN plain y ON x.id = y.id WHERE x._hoodie_record_key = 'a'": [("a", "a")],
+    "SELECT id FROM plain WHERE id IN (SELECT _hoodie_record_key FROM small)": [("b",)],
+    "WITH newest AS (SELECT max(_hoodie_commit_time) m FROM plain) "
+    "SELECT count(*) FROM plain, newest WHERE _hoodie_commit_time = m": [(2,)],
+    "SELECT * FROM plain ORDER BY id LIMIT 1": [("a", "mon", 10.0, 1)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_of_a_view_has_the_meta_columns_that_it_names(spark: SparkSession, table: Table, query: str) -> None:
+    assert [tuple(row) for row in spark.sql(query).collect()] == QUERIES[query]
+
+
+def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_path: Path) -> None:
+    assert spark.table("plain").columns == ["id", "day", "fare", "ts"]
+    assert [row[0] for row in spark.table("plain").select("_hoodie_record_key").sort("id").collect()] == ["a", "b"]
+    with pytest.raises(AnalysisException, match="_hoodie_record_key"):
+        spark.sql("SELECT _hoodie_record_key FROM grouped")
+    with pytest.raises(AnalysisException, match="_hoodie_nothing"):
+        spark.sql("SELECT _hoodie_nothing FROM plain")
+    spark.range(1).createOrReplaceTempView("grouped")
+    with pytest.raises(AnalysisException, match="_hoodie_record_key"):
+        spark.sql("SELECT _hoodie_record_key FROM grouped")
+    spark.table("plain").cache()
+    try:
+        assert spark.sql("SELECT max(_hoodie_record_key) FROM plain").collect()[0][0] == "b"
+    finally:
+        spark.table("plain").unpersist()

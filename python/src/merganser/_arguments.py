@@ -132,6 +132,15 @@ def transaction_of(txn: object) -> dict[str, Any]:
     return {"spark.merganser.write.txnAppId": txn[0], "spark.merganser.write.txnVersion": str(txn[1])}
 
 
+def write_options(options: object, txn: object) -> dict[str, str]:
+    """Options and transaction of a write by their names.
+
+    Raises:
+        TypeError: They are no options, or no transaction.
+    """
+    return merged_options(transaction_of(txn), wire_of(options))
+
+
 def names_of(argument: str, columns: object) -> list[str]:
     """Names of columns.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,10 @@ class Bridge(SessionStatements):
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
         return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
 
-    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
-        with self._translating(), self._progress(what):
-            return self._row(text, evolves)
+    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
+        # With options it is a call, which shows its own progress.
+        with self._translating(), nullcontext() if options else self._progress(what):
+            return self._row(text, options)
 
     def sql_of(self, column: Any) -> str:
         with self._translating():

@@ -54,9 +54,9 @@ class Statements(SessionStatements):
                 return write_answer(shown, operation)
             return self._one("write_rows", options, source=view, path=path, operation=operation)
 
-    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
+    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
         with _translating():
-            return self._row(text, evolves)
+            return self._row(text, options)
 
     def sql_of(self, column: Any) -> str:
         return sql_of(column)

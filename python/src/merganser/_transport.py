@@ -25,13 +25,13 @@ class Transport(Protocol):
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
 
-    def statement(self, what: str, text: str, evolves: bool = False) -> Any:
+    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
         """Run a statement; the row that it returns, by its columns' names in the form of the jar's JSON.
 
         Args:
             what: What is shown while it runs.
             text: The statement.
-            evolves: Whether a MERGE may change the table's columns.
+            options: Settings of the statement alone.
         """
         ...
 
@@ -39,7 +39,7 @@ class Transport(Protocol):
         """The SQL text of a column."""
         ...
 
-    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> Any:
+    def preview(self, text: str, most: int | None = None, options: Mapping[str, str] | None = None) -> Any:
         """What a statement would do: the rows of ``CALL dry_run``."""
         ...
 
@@ -129,42 +129,28 @@ class SessionStatements:
     def columns(self, source: str) -> list[str]:
         return self._spark.sql(f"SELECT * FROM {source}").columns
 
-    def preview(self, text: str, most: int | None = None, evolves: bool = False) -> Any:
+    def preview(self, text: str, most: int | None = None, options: Mapping[str, str] | None = None) -> Any:
         limit: dict[str, Any] = {} if most is None else {"rows": most}
-        with self._evolving(evolves and not self.has_evolution_clause):
-            return self.rows("dry_run", statement=text, **limit)
+        return self.rows("dry_run", options, statement=text, **limit)
 
-    def _row(self, text: str, evolves: bool) -> dict[str, Any]:
+    def _row(self, text: str, options: Mapping[str, str] | None) -> dict[str, Any]:
         """The row of a statement, or nothing if it returns none."""
-        with self._evolving(evolves and not self.has_evolution_clause):
-            try:
-                rows = self._spark.sql(text).collect()
-            except PySparkException as error:
-                if "UNRESOLVED_COLUMN" in str(error) and hasattr(error, "add_note"):  # from Python 3.11 on
-                    error.add_note(_STRINGS_ARE_SQL)
-                raise
-        return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
-
-    @contextmanager
-    def _evolving(self, evolves: bool) -> Iterator[None]:
-        before = self._spark.conf.get(_EVOLUTION, None) if evolves else None
-        if evolves:
-            self._spark.conf.set(_EVOLUTION, "true")
         try:
-            yield
-        finally:
-            if evolves and before is None:
-                self._spark.conf.unset(_EVOLUTION)
-            elif evolves:
-                self._spark.conf.set(_EVOLUTION, str(before))
+            if options:
+                (only,) = self.rows("run_statement", options, statement=text)
+                return dict(only)
+            rows = self._spark.sql(text).collect()
+        except PySparkException as error:
+            if "UNRESOLVED_COLUMN" in str(error) and hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(_STRINGS_ARE_SQL)
+            raise
+        return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
 
 
 _STRINGS_ARE_SQL = (
     "Strings are SQL: the value 'paid' is written lit('paid') or \"'paid'\". In a merge, the table's columns are "
     "t.name and the source's s.name."
 )
-
-_EVOLUTION = "spark.merganser.sql.schemaEvolution"
 
 
 def transport_for(spark: SparkSession) -> Transport:

@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Union, get_args
+from typing import TYPE_CHECKING, Union, get_args
 
 from pyspark.sql import DataFrame
 
-from merganser._arguments import Columns, is_name, kind, names_of
+from merganser._arguments import AnyOptions, Columns, Transaction, is_name, kind, names_of, write_options
 from merganser._expressions import (
     Assignments,
     Condition,
@@ -20,8 +20,10 @@ from merganser._expressions import (
     name_text,
     quoted,
 )
+from merganser._foreign_names import missing
 from merganser._transport import Transport
 from merganser.dry_runs import DryRun
+from merganser.options import SQL_EVOLUTION
 from merganser.results import StatementResult
 
 
@@ -166,8 +168,14 @@ class Merge:
         mark = f"source_{uuid.uuid4().hex}"
         return self._text(mark).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
 
-    def execute(self) -> StatementResult:
+    def execute(self, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> StatementResult:
         """Run the statement, in one commit.
+
+        Args:
+            options: Settings of this statement alone, as :class:`merganser.WriteOptions` or by their ``hoodie.*``
+                names. ``None`` uses the table's and the session's.
+            txn: Application and version of this write, as for :meth:`merganser.Table.upsert`: a statement that is
+                repeated changes nothing.
 
         Returns:
             What became of the rows.
@@ -177,19 +185,27 @@ class Merge:
             MerganserError: The statement is refused; the condition is the reason.
         """
         with self._statement() as text:
-            return StatementResult.from_wire("merge", self._transport().statement("merge", text, self.evolves_schema))
+            row = self._transport().statement("merge", text, self._options(options, txn))
+            return StatementResult.from_wire("merge", row)
 
-    def dry_run(self, rows: int = 20) -> DryRun:
+    def dry_run(self, rows: int = 20, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> DryRun:
         """Return what :meth:`execute` would do: counts, and rows before and after. Nothing is changed.
 
         Args:
             rows: Most rows to return.
+            options: As for :meth:`execute`.
+            txn: As for :meth:`execute`.
 
         Raises:
             MerganserError: What the statement raises.
         """
         with self._statement() as text:
-            return DryRun.of_statement(self._transport().preview(text, rows, self.evolves_schema))
+            return DryRun.of_statement(self._transport().preview(text, rows, self._options(options, txn)))
+
+    def _options(self, options: object, txn: object) -> dict[str, str]:
+        """Settings of the statement; on lines whose MERGE has no clause for it, among them that columns are added."""
+        by_setting = self.evolves_schema and not self._transport().has_evolution_clause
+        return {**write_options(options, txn), **({SQL_EVOLUTION: "true"} if by_setting else {})}
 
     @contextmanager
     def _statement(self) -> Iterator[str]:
@@ -212,6 +228,11 @@ class Merge:
                 names = ", ".join(f"merganser.{one.__name__}" for one in get_args(Clause))
                 raise TypeError(f"A clause is a {names}, not a {kind(clause)}")
         return replace(self, clauses=(*self.clauses, *clauses))
+
+    if not TYPE_CHECKING:  # for type checkers a missing name stays one
+
+        def __getattr__(self, name: str) -> object:
+            raise missing("Merge", name)
 
     def _transport(self) -> Transport:
         if self.transport is None:

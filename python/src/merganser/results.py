@@ -1,4 +1,4 @@
-"""What calls return. Sizes are in bytes, times in milliseconds, counts in rows unless they say otherwise."""
+"""What calls return. Sizes are in bytes, times in milliseconds, counts in rows unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class CommitResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -146,12 +146,15 @@ class StatementResult(Shown):
     file_groups_written: int
     file_groups_pruned: int
     """File groups that were ruled out by partition, statistics or key range."""
+    is_repetition: bool = False
+    """The ``txn`` of the call was committed before: nothing was changed, and this is the result of that commit."""
 
     def __str__(self) -> str:
         """One line: the statement, the counts that are not zero, and file groups."""
         names = (*_CHANGED, "appended", "unchanged")
         groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
-        return f"{self.operation} {self.instant or 'nothing committed'}: {_counts(self, names)}; {groups}"
+        repeated = "; is_repetition: True" if self.is_repetition else ""
+        return f"{self.operation} {self.instant or 'nothing committed'}: {_counts(self, names)}; {groups}{repeated}"
 
     @classmethod
     def from_wire(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
@@ -195,7 +198,7 @@ class FileSlice(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> FileSlice:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -217,5 +220,5 @@ class TableInfo:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> TableInfo:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)

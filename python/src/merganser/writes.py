@@ -14,8 +14,8 @@ from merganser._arguments import (
     is_column,
     is_frame,
     kind,
-    transaction_of,
     wire_of,
+    write_options,
 )
 from merganser._expressions import Assignments, Condition, assignments_of, condition_text
 from merganser._rows import Rows, frame_of
@@ -66,7 +66,7 @@ class TableWrites:
                 ``None`` uses the table's and the session's.
             txn: Application and version of this write, for every kind of write. Versions grow with each new write of
                 the application. If this version or a later one is committed, nothing is written, and the result is
-                that of the earlier commit (``is_repetition``): so a write whose answer was lost can be repeated.
+                that of the earlier commit (``is_repetition``): so a write whose result was lost can be repeated.
             dry_run: For every kind of write: write nothing, and return what the write would report, with some of the
                 rows before and after in ``dry_run`` of the result. ``spark.merganser.write.dryRun.rows`` in
                 ``options`` is how many.
@@ -185,9 +185,23 @@ class TableWrites:
         self, keys: DataFrame, *, options: AnyOptions | None = None, txn: Transaction | None = None
     ) -> CommitResult | StatementResult: ...
     @overload
-    def delete(self, keys: Condition, *, dry_run: Literal[True]) -> DryRun: ...
+    def delete(
+        self,
+        keys: Condition,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: Literal[True],
+    ) -> DryRun: ...
     @overload
-    def delete(self, *, where: Condition, dry_run: Literal[True]) -> DryRun: ...
+    def delete(
+        self,
+        *,
+        where: Condition,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: Literal[True],
+    ) -> DryRun: ...
     @overload
     def delete(
         self,
@@ -198,11 +212,17 @@ class TableWrites:
         dry_run: Literal[True],
     ) -> CommitResult | DryRun: ...
     @overload
-    def delete(self, keys: Condition) -> StatementResult: ...
+    def delete(
+        self, keys: Condition, *, options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> StatementResult: ...
     @overload
-    def delete(self, *, where: Condition) -> StatementResult: ...
+    def delete(
+        self, *, where: Condition, options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> StatementResult: ...
     @overload
-    def delete(self, keys: Rows | Iterable[Any]) -> CommitResult | StatementResult: ...
+    def delete(
+        self, keys: Rows | Iterable[Any], *, options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> CommitResult | StatementResult: ...
 
     def delete(
         self,
@@ -221,8 +241,8 @@ class TableWrites:
                 values in the order of the key columns, or dicts. A string or a column in place of the keys is a
                 condition.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
-            options: Settings of this write alone, where ``keys`` is a frame with the partition columns.
-            txn: Application and version of this write, likewise.
+            options: Settings of this delete alone. ``None`` uses the table's and the session's.
+            txn: Application and version of this delete, as for :meth:`upsert`.
             dry_run: Delete nothing, and return what would be deleted.
 
         Returns:
@@ -240,31 +260,46 @@ class TableWrites:
         if (keys is None) == (where is None):
             raise TypeError("delete takes either keys, or a condition: table.delete(where=\"id = 'a'\")")
         if where is not None:
-            if options is not None or txn is not None:
-                raise TypeError(
-                    "options and txn are for deletes by a frame of keys; statements take settings of the session"
-                )
             condition = condition_text("where", where, self._transport.sql_of)
-            return self._statement("delete", f"DELETE FROM {self.identifier} WHERE {condition}", dry_run)
+            text = f"DELETE FROM {self.identifier} WHERE {condition}"
+            return self._statement("delete", text, write_options(options, txn), dry_run)
         frame = self._keys(keys)
         partitions = [column.partition(".")[0].lower() for column in self._info.partition_by]
         if not partitions or set(partitions) <= {column.lower() for column in frame.columns}:
             return self._write("delete", frame, options, txn, dry_run)
-        if options is not None or txn is not None:
-            raise TypeError(
-                "options and txn are for deletes by a frame that has the partition columns "
-                f"({', '.join(self._info.partition_by)}); this one is a statement"
-            )
         merge = self.merge(frame).when_matched_delete()
-        return merge.dry_run() if dry_run else merge.execute()
+        if dry_run:
+            return merge.dry_run(options=options, txn=txn)
+        return merge.execute(options=options, txn=txn)
 
     @overload
-    def update(self, set: Assignments, where: Condition | None = None) -> StatementResult: ...
+    def update(
+        self,
+        set: Assignments,
+        where: Condition | None = None,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+    ) -> StatementResult: ...
     @overload
-    def update(self, set: Assignments, where: Condition | None = None, *, dry_run: Literal[True]) -> DryRun: ...
+    def update(
+        self,
+        set: Assignments,
+        where: Condition | None = None,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: Literal[True],
+    ) -> DryRun: ...
 
     def update(
-        self, set: Assignments, where: Condition | None = None, *, dry_run: bool = False
+        self,
+        set: Assignments,
+        where: Condition | None = None,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
     ) -> StatementResult | DryRun:
         """Update the rows for which a condition is true.
 
@@ -274,6 +309,8 @@ class TableWrites:
             set: Expressions by column, as SQL or as columns, or values that are not strings:
                 ``{"fare": "fare * 2", "paid": True, "note": lit("late")}``.
             where: Condition on the table's columns, as SQL or as a column; ``None`` updates all rows.
+            options: Settings of this statement alone. ``None`` uses the table's and the session's.
+            txn: Application and version of this write, as for :meth:`upsert`.
             dry_run: Update nothing, and return what would be updated.
 
         Raises:
@@ -283,7 +320,8 @@ class TableWrites:
         sql_of = self._transport.sql_of
         assigned = ", ".join(f"{name} = {value}" for name, value in assignments_of("set", set, sql_of))
         condition = "" if where is None else f" WHERE {condition_text('where', where, sql_of)}"
-        return self._statement("update", f"UPDATE {self.identifier} SET {assigned}{condition}", dry_run)
+        text = f"UPDATE {self.identifier} SET {assigned}{condition}"
+        return self._statement("update", text, write_options(options, txn), dry_run)
 
     def merge(
         self,
@@ -348,10 +386,10 @@ class TableWrites:
             )
         return StructType([StructField(key, fields[key.lower()].dataType) for key in keys])
 
-    def _statement(self, what: str, text: str, dry_run: bool) -> StatementResult | DryRun:
+    def _statement(self, what: str, text: str, options: dict[str, str], dry_run: bool) -> StatementResult | DryRun:
         if dry_run:
-            return DryRun.of_statement(self._transport.preview(text))
-        return StatementResult.from_wire(what, self._transport.statement(what, text))
+            return DryRun.of_statement(self._transport.preview(text, options=options))
+        return StatementResult.from_wire(what, self._transport.statement(what, text, options))
 
     def _schema_for(self, rows: object) -> StructType | None:
         """The table's columns, where types of rows are to be those of the table."""
@@ -359,7 +397,7 @@ class TableWrites:
 
     def _write(self, operation: str, rows: Any, options: object, txn: object, dry_run: bool) -> CommitResult:
         frame = frame_of(self._spark, operation, rows, self._schema_for(rows))
-        wire = merged_options(transaction_of(txn), wire_of(options))
+        wire = write_options(options, txn)
         if dry_run:
             wire[DRY_RUN] = "true"
         return CommitResult.from_wire(self._transport.write(self.path, frame, operation, wire))

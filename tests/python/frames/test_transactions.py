@@ -99,6 +99,47 @@ def test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_cou
     assert sql.commits(table) == commits
 
 
+def test_statements_of_python_and_run_statement_take_options_and_a_transaction_of_their_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table.create(spark, tmp_path / "t", SCHEMA, record_key="id", ordering_by="ts")
+    table.insert([(1, 1, "a"), (2, 1, "b"), (3, 1, "c"), (4, 1, "d")])
+    longer = {"v": "concat(v, '+')", "ts": "ts + 1"}
+    for number, run in enumerate(
+        (
+            lambda txn: table.update(longer, "id = 1", txn=txn),
+            lambda txn: table.merge([(1, 9, "")]).when_matched_update(longer_of("t")).execute(txn=txn),
+            lambda txn: table.merge([(1, 9, "")], "t.ts < s.ts").when_matched_update(longer_of("t")).execute(txn=txn),
+            lambda txn: table.delete("id = 2", txn=txn),
+            lambda txn: table.delete(keys=[3], txn=txn),
+        )
+    ):
+        first, again = run(("job", number)), run(("job", number))
+        assert (first.is_repetition, again.is_repetition) == (False, True)
+        assert (again.instant, again.updated, again.deleted) == (first.instant, first.updated, first.deleted)
+    assert sorted(map(tuple, table.df().collect())) == [(1, 4, "a+++"), (4, 2, "d+")]
+    assert spark.conf.get(APP, None) is None
+
+    commits = len(table.history())
+    note = {"_note": "by hand", "hoodie.datasource.write.commitmeta.key.prefix": "_"}
+    table.update({"v": "'z'"}, "id = 4", options=note)
+    newest = max((tmp_path / "t" / ".hoodie" / "timeline").glob("*commit"))
+    assert commit_metadata(spark, newest)["extraMetadata"]["_note"] == "by hand"
+    assert table.update({"v": "'y'"}, options={"hoodie.combine.before.upsert": "true"}, dry_run=True).updated == 2
+    assert len(table.history()) == commits + 1
+    with pytest.raises(MerganserError, match=r"Did you mean 'hoodie\.index\.type'") as error:
+        table.merge([(1, 9, "")]).when_matched_delete().execute(options={"hoodie.index.typ": "BLOOM"})
+    assert error.value.condition == "UNKNOWN_OPTION"
+    with pytest.raises(MerganserError, match="it is InsertIntoStatement") as error:
+        spark.sql(f"CALL run_statement(statement => 'INSERT INTO {table.identifier} VALUES (9, 1, \\'x\\')')")
+    assert error.value.condition == "RUN_STATEMENT"
+    assert len(table.history()) == commits + 1
+
+
+def longer_of(target: str) -> dict[str, str]:
+    return {"v": f"concat({target}.v, '+')", "ts": f"{target}.ts + 1"}
+
+
 def test_a_write_without_rows_and_one_that_created_its_table_are_recognized_too(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -118,6 +118,7 @@ def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> 
         "restore_to_instant",
         "rollback_failed_writes",
         "run_log_compaction",
+        "run_statement",
         "show_history",
         "show_orphan_files",
         "show_restores",

@@ -30,6 +30,8 @@ RUN = {
     "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
     "CALL dry_run": "test_dry_runs.py::test_a_statement_is_counted_and_shown_as_it_then_does",
     "CALL dry_run_service": "test_dry_runs.py::test_each_service_says_what_it_would_do_and_does_nothing",
+    "CALL run_statement": "test_transactions.py::"
+    "test_statements_of_python_and_run_statement_take_options_and_a_transaction_of_their_own",
     "CALL run_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
     "CALL show_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
     "CALL run_compaction": HERE,

@@ -10,7 +10,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import merganser
-from merganser import CommitResult, StatementResult, Table, WhenMatchedUpdate, WhenNotMatchedInsert, options
+from merganser import (
+    CommitResult,
+    StatementResult,
+    Table,
+    WhenMatchedUpdate,
+    WhenNotMatchedInsert,
+    WriteOptions,
+    options,
+)
 
 
 def tables(spark: SparkSession, changes: DataFrame) -> Table:
@@ -44,8 +52,14 @@ def writes(table: Table, changes: DataFrame) -> str:
         .execute()
     )
     table.merge("SELECT 1 AS id", ["id"], [WhenMatchedUpdate(), WhenNotMatchedInsert()]).execute()
+    once: StatementResult = table.update(
+        {"paid": True}, options={options.COMBINE_BEFORE_UPSERT: "true"}, txn=("job", 2)
+    )
+    table.delete("id = 'b'", options=WriteOptions(compact_inline=True), txn=("job", 3), dry_run=True)
+    table.delete(keys=["c"], txn=("job", 4))
+    again: bool = table.merge(changes).when_matched_delete().execute(txn=("job", 5)).is_repetition or once.is_repetition
     rows: int = done.inserted + updated.updated + deleted.deleted + also.deleted + either.deleted + merged.inserted
-    return f"{rows} {done.to_dict()['instant']} {table.merge(changes).when_matched_delete().sql()}"
+    return f"{rows} {again} {done.to_dict()['instant']} {table.merge(changes).when_matched_delete().sql()}"
 
 
 def reads(table: Table) -> DataFrame:

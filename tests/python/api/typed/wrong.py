@@ -18,6 +18,8 @@ def mistakes(spark: SparkSession, table: Table, changes: DataFrame) -> None:
     table.upsert(changes, options={"hoodie.combine.before.upsert": True})  # wrong
     table.upsert(changes, txn=("job", "1"))  # wrong
     table.update("fare = 1")  # wrong
+    table.update({"fare": 1}, options=["hoodie.index.type"])  # wrong
+    table.merge(changes).execute(txn="job")  # wrong
     table.update({"fare": object()})  # wrong
     table.delete(where={"id": 1})  # wrong
     table.merge(changes).when_matched_update("fare = 1")  # wrong

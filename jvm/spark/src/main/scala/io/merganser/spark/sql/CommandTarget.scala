@@ -4,6 +4,7 @@ import io.merganser.merge.{DeleteCheck, MerganserException, OrderingField}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.write.StatementSession
 import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.options.{Names, WriteSource}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
@@ -32,7 +33,8 @@ private[sql] final case class CommandTarget(
   private val opened = table.opened
 
   val settings: WriteConfig = StoredKeyForm.settled(
-    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange), opened)
+    WriteConfig.parse(StatementSession.options(session), FrameWrite.sessionConf(session), opened.config,
+      WriteSource.SqlChange), opened)
 
   val orderedDeletes: Boolean = settings.statement.orderedDeletes
 

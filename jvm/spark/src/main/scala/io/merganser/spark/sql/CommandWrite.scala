@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
+import io.merganser.spark.write.{StatementRows, StatementSession, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
@@ -79,6 +79,8 @@ final case class CommandWrite(
   private def write(looksUpAllPartitions: Boolean)(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
     val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksUpAllPartitions)(rows)
-    AfterCommit.run(session, opened, settings, result)
+    val done   = AfterCommit.run(session, opened, settings, result)
+    StatementSession.keep(session, done)
+    done
   }
 }

@@ -3,14 +3,10 @@ package io.merganser.spark.sql.procedures
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.source.TableNames
-import io.merganser.spark.write.{Counts, DryRun => WriteDryRun, DryRuns, WriteResult}
-import io.merganser.table.options.{Names, Options, WriteOperation}
+import io.merganser.spark.write.{Counts, DryRun => WriteDryRun, DryRuns, StatementSession, WriteResult}
+import io.merganser.table.options.{Options, WriteOperation}
 import io.merganser.table.slice.PreviewedRow
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
-import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 
 /**
@@ -50,32 +46,13 @@ object DryRunOf extends Procedure {
     })
   }
 
-  /** In a session of its own, so that other statements of the caller's are no dry runs meanwhile. */
   private def ofStatement(session: SparkSession, statement: String, settings: Map[String, String]): WriteResult = {
-    requireRows(session, session.sessionState.sqlParser.parsePlan(statement))
-    val own = SparkBridge.cloned(session)
-    settings.foreach { case (key, value) => own.conf.set(key, value) }
+    RowStatements.requireOurs(session, statement)(_ => true)(kind =>
+      MerganserException("DRY_RUN_STATEMENT", "kind" -> kind))
+    val own = StatementSession.of(session, settings)
     own.sql(statement)
     DryRuns.last(own).getOrElse(throw new IllegalStateException(s"no dry run of: $statement"))
   }
-
-  /** Refuses whatever does not change rows of a table of ours, before it is analyzed. */
-  private def requireRows(session: SparkSession, plan: LogicalPlan): Unit = {
-    val target = plan match {
-      case merge: MergeIntoTable       => merge.targetTable
-      case update: UpdateTable         => update.table
-      case delete: DeleteFromTable     => delete.table
-      case insert: InsertIntoStatement => insert.table
-      case with_ : UnresolvedWith      => return requireRows(session, with_.child)
-      case other                       => throw refused(other.nodeName)
-    }
-    target.collectFirst { case relation: UnresolvedRelation => relation.multipartIdentifier } match {
-      case Some(parts) => TableNames.pathOf(session, parts.map(Names.quoted).mkString(".")); ()
-      case None        => throw refused(s"${plan.nodeName} of no table")
-    }
-  }
-
-  private def refused(kind: String) = MerganserException("DRY_RUN_STATEMENT", "kind" -> kind)
 }
 
 /** CALL show_dry_run(): the last dry run of this session, of a data frame's write, say. */

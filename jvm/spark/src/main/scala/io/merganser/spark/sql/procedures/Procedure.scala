@@ -110,6 +110,7 @@ object Procedure {
     RunClustering,
     RunCompaction,
     RunLogCompaction,
+    RunStatement,
     ShowArchivedCommits,
     ShowCleanPlans,
     ShowCleans,

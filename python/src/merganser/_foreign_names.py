@@ -1,0 +1,94 @@
+"""What tables and merges of other packages call what ours call otherwise: for the error of a name that is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+_ALTER = 'spark.sql(f"ALTER TABLE {table.identifier} ...")'
+_STREAM = "spark.readStream.format('merganser').load(table.path)"
+
+#: What to write instead, by a name of Delta, pyiceberg, pypaimon or Spark in lower case and without underscores.
+_OURS = {
+    "forpath": "Table.for_path(spark, path)",
+    "forname": "Table.for_name(spark, name)",
+    "loadtable": "Table.load(spark, path_or_name)",
+    "gettable": "Table.load(spark, path_or_name)",
+    "isdeltatable": "Table.exists(spark, path_or_name)",
+    "istable": "Table.exists(spark, path_or_name)",
+    "tableexists": "Table.exists(spark, path_or_name)",
+    "createtable": "Table.create(spark, path, schema, ...), or Table.create_named(spark, name, schema, ...)",
+    "createifnotexists": "Table.create_or_load(spark, path, schema, ...)",
+    "createtableifnotexists": "Table.create_or_load(spark, path, schema, ...)",
+    "createorreplace": "table.overwrite(rows), or CREATE OR REPLACE TABLE in SQL for other columns",
+    "todf": "table.df()",
+    "scan": "table.df(columns=..., where=...)",
+    "select": "table.df(columns=...)",
+    "filter": "table.df(where=...)",
+    "where": "table.df(where=...)",
+    "asof": "table.df(as_of=...)",
+    "topolars": "table.to_arrow(), which polars.from_arrow takes",
+    "newreadbuilder": "table.df(columns=..., where=...)",
+    "newbatchwritebuilder": "table.upsert(rows)",
+    "append": "table.upsert(rows), or table.insert(rows), which does not merge",
+    "write": "table.upsert(rows)",
+    "dynamicpartitionoverwrite": "table.insert_overwrite(rows)",
+    "replacewhere": "table.insert_overwrite(rows), or table.delete(where=...) and table.upsert(rows)",
+    "updateall": "table.update(set)",
+    "alias": "table.merge(source, on): the table is t and the source s in conditions",
+    "detail": "table.properties and table.merge_config()",
+    "metadata": "table.properties and table.merge_config()",
+    "inspect": "table.history(), table.partitions() and table.file_slices()",
+    "snapshots": "table.history()",
+    "currentsnapshot": "table.history(1)",
+    "currentversion": "table.history(1)[0].instant",
+    "files": "table.file_slices()",
+    "columns": "table.schema.names",
+    "dtypes": "table.schema",
+    "printschema": "table.df().printSchema()",
+    "vacuum": "table.clean()",
+    "expiresnapshots": "table.clean()",
+    "optimize": "table.compact(), or table.cluster(order_by=..., strategy='z-order')",
+    "executecompaction": "table.compact()",
+    "executezorderby": "table.cluster(order_by=..., strategy='z-order')",
+    "zorder": "table.cluster(order_by=..., strategy='z-order')",
+    "restoretoversion": "table.restore(instant); table.history() lists instants",
+    "restoretotimestamp": "table.restore(instant); table.history() lists instants",
+    "rollbackto": "table.restore(instant); table.history() lists instants",
+    "managesnapshots": "table.create_savepoint(), table.restore(instant) and table.rollback()",
+    "createtag": "table.create_savepoint()",
+    "tags": "table.savepoints()",
+    "updateschema": _ALTER,
+    "addcolumn": _ALTER,
+    "addcolumns": _ALTER,
+    "renamecolumn": _ALTER,
+    "dropcolumn": _ALTER,
+    "readchangefeed": "table.change_data(since)",
+    "incremental": "table.changes(since)",
+    "readstream": _STREAM,
+    "writestream": "frame.writeStream.format('merganser').start(table.path)",
+    "upgradetableprotocol": "table.upgrade()",
+    "whenmatchedupdate": ".when_matched_update(set, condition)",
+    "whenmatchedupdateall": ".when_matched_update()",
+    "whenmatcheddelete": ".when_matched_delete(condition)",
+    "whennotmatchedinsert": ".when_not_matched_insert(values, condition)",
+    "whennotmatchedinsertall": ".when_not_matched_insert()",
+    "whennotmatchedbysourceupdate": ".when_not_matched_by_source_update(set, condition)",
+    "whennotmatchedbysourcedelete": ".when_not_matched_by_source_delete(condition)",
+    "withschemaevolution": ".with_schema_evolution()",
+    "run": ".execute()",
+}
+
+
+def missing(owner: str, name: str) -> AttributeError:
+    """The error of a name that a class does not have, with what to write instead where that is known."""
+    ours = _OURS.get(name.replace("_", "").lower())
+    return AttributeError(f"{owner} has no '{name}'{'' if ours is None else f': write {ours}'}")
+
+
+class NamesOurs(type):
+    """Type of classes whose missing names are explained."""
+
+    if not TYPE_CHECKING:  # for type checkers a missing name stays one
+
+        def __getattr__(cls, name: str) -> Any:
+            raise missing(cls.__name__, name)

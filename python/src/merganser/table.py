@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from html import escape
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from merganser._foreign_names import NamesOurs, missing
 from merganser._shown import Results
 from merganser.apply_changes import TableChanges
 from merganser.config import TableType
@@ -20,7 +22,7 @@ from merganser.services import TableServices
 from merganser.writes import TableWrites
 
 
-class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices, TableInspection):
+class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices, TableInspection, metaclass=NamesOurs):
     """A table at a path. Use :meth:`create`, :meth:`load` or one of their like.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
@@ -134,6 +136,11 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         """
         values = {"path": self.path, **arguments}
         return self._spark.sql(f"CALL {procedure}({', '.join(f'{name} => :{name}' for name in values)})", values)
+
+    if not TYPE_CHECKING:  # for type checkers a missing name stays one
+
+        def __getattr__(self, name: str) -> object:
+            raise missing("Table", name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and (self._spark, self.path) == (other._spark, other.path)

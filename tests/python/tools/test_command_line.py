@@ -55,7 +55,22 @@ def test_a_table_is_shown_as_lines_tables_and_json(path: str, printed: Run) -> N
     assert head.split()[:3] == ["instant", "operation", "state"]
     assert len(rows) == 1
     assert len(json.loads(printed("slices", path, "--json"))[0]["log_files"]) == 1
-    assert "hoodie.table.ordering.fields" in printed("config", path)
+
+
+@pytest.mark.e2e
+def test_settings_are_listed_with_their_sources_and_contradictions_first(path: str, printed: Run) -> None:
+    rows = [line.split() for line in printed("config", path).splitlines()]
+    assert rows[0] == ["setting", "value", "source"]  # a column without values is not shown
+    assert ["hoodie.table.ordering.fields", "ts", "table"] in rows
+    wrong = "--option=hoodie.datasource.write.recordkey.field=amount"
+    first = printed("config", path, wrong).splitlines()[1]
+    assert first.split()[:3] == ["hoodie.datasource.write.recordkey.field", "id", "table"]
+    assert "'amount'" in first
+    assert len(printed("config", path, "--all").splitlines()) > 5 * len(rows)
+    by_name = {one["setting"]: one for one in json.loads(printed("config", path, "--json", wrong))}
+    assert by_name["hoodie.combine.before.upsert"]["source"] == "default"
+    assert "'amount'" in by_name["hoodie.datasource.write.recordkey.field"]["conflict"]
+    assert "hoodie.table.checksum" in printed("config", path, "--stored")
 
 
 @pytest.mark.e2e
@@ -127,6 +142,7 @@ def test_wrong_arguments_and_what_is_not_there_are_told_apart(
         ["repair", path, "everything"],
         ["savepoint", path, "--list", "--delete", "1"],
         ["info", path, "--master", "local", "--remote", "sc://x"],
+        ["config", path, "--all", "--stored"],
         [path, "nothing"],
     ):
         assert main(wrong) == 2, wrong

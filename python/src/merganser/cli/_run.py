@@ -45,7 +45,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command returns where plain rows, printed as lines of names and values, do not say it."""
+    """What a command returns where plain rows, printed as lines of names and values, do not suffice."""
 
     rows: Any
     """The value printed with ``--json``: rows, or another value that JSON has."""

@@ -111,10 +111,25 @@ def slices(spark: SparkSession, given: Given) -> Rows | Result:
 
 @click.command()
 @on_table
-def config(spark: SparkSession, given: Given) -> Rows | Result:
-    """List the settings that a table stores, by their names."""
-    rows = call(spark, "show_table_properties", {"table": given.table, "limit": 2**31 - 1}, given.options)
-    return Result(rows, grid=rows)
+@click.option("--all", "defaults", is_flag=True, help="List also settings that have their defaults.")
+@click.option("--stored", is_flag=True, help="List what the table's hoodie.properties has instead.")
+def config(spark: SparkSession, given: Given, defaults: bool, stored: bool) -> Rows | Result:
+    """List the settings that hold for writes of a table, with their sources; contradictions first.
+
+    The settings of --option and --conf are those of the write.
+    """
+    if stored and defaults:
+        raise click.UsageError("--all and --stored exclude each other.")
+    table = Table.load(spark, given.table)
+    if stored:
+        rows: Rows = [{"property": name, "value": value} for name, value in table.properties.items()]
+        return Result(rows, grid=rows)
+    found = table.merge_config(options=dict(given.options))
+    order = [*found.conflicts, *(one for one in (found if defaults else found.changed) if one.conflict is None)]
+    grid = [
+        {"setting": one.setting, "value": one.value, "source": one.source, "conflict": one.conflict} for one in order
+    ]
+    return Result(found.to_dicts(), grid=grid, empty="only defaults")
 
 
 @click.command()

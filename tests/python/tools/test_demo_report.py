@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from datetime import datetime, timezone
 
@@ -155,6 +156,12 @@ def test_bars_are_as_tall_as_their_values() -> None:
 )
 def test_axes_have_round_numbers_that_reach_the_largest_value(largest: float, ticks: list[float]) -> None:
     assert charts.nice_ticks(largest) == pytest.approx(ticks)
+
+
+def test_no_number_is_on_an_axis_twice() -> None:
+    one = [charts.Series("x", "#000", [1, 0])]
+    svg = charts.stacked_bars(["a", "b"], one, title="t", x_title="x", y_title="y", text=report.number)
+    assert re.findall(r">([\d.]+)</text>", svg) == ["0", "1"]
 
 
 @pytest.mark.parametrize(("bytes_", "text"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (2_500_000, "2.5 MB")])

@@ -1,4 +1,4 @@
-"""Charts as SVG text: stacked bars, and points over time. Every bar and point says its values when hovered."""
+"""Charts as SVG text: stacked bars, and points over time. Every bar and point shows its values when hovered."""
 
 from __future__ import annotations
 
@@ -65,6 +65,8 @@ def stacked_bars(
     count = len(series[0].values) if series else 0
     totals = [sum(one.values[bar] for one in series) for bar in range(count)]
     ticks = nice_ticks(max(totals, default=0))
+    if len({text(tick) for tick in ticks}) < len(ticks):  # fractions of a few rows, which have no text of their own
+        ticks = [tick for tick in ticks if tick == round(tick)]
     inner, depth = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
     step = inner / max(count, 1)
     gap = 0.0 if edges else min(step * 0.22, 14)

@@ -69,6 +69,23 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
 
 
+def test_links_of_pages_from_outside_of_docs_lead_to_pages_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import site_hooks
+
+    assert site_hooks.linked("[a](docs/config.md#x), [b](benchmarks/README.md), [c](build.sbt)", "contributing.md") == (
+        "[a](config.md#x), [b](benchmarks/README.md), c (`build.sbt`)"
+    )
+    text = "[d](../../docs/decisions/0001-x.md) ![e](many-upserts.svg) [f](https://spark.apache.org)"
+    assert site_hooks.linked(text, "benchmarks/results/changes.md") == (
+        "[d](../../decisions/0001-x.md) ![e](many-upserts.svg) [f](https://spark.apache.org)"
+    )
+    assert site_hooks.linked("[g](../CONTRIBUTING.md)", "architecture.md") == "[g](contributing.md)"
+    for place, page in site_hooks.OUTSIDE.items():
+        assert (ROOT / place).is_file()
+        assert not (DOCS / page).exists()
+
+
 def test_what_the_reference_of_python_names_is_there() -> None:
     import importlib
 

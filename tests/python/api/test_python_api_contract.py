@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -64,6 +65,16 @@ def test_a_spark_line_without_a_jar_is_refused_with_the_lines_there_are(tmp_path
 def test_a_package_without_any_jar_says_so(tmp_path: Path) -> None:
     with pytest.raises(merganser.MissingJarError, match="none at all"):
         jar_for("3.5.9", folder=tmp_path)
+
+
+def test_an_import_opens_no_connection() -> None:
+    program = (
+        "import socket\n"
+        "def refuse(*_): raise SystemExit('a connection')\n"
+        "socket.socket.connect = socket.socket.connect_ex = refuse\n"
+        "import merganser, merganser.cli, merganser.report\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_two_jars_for_one_line_are_refused_by_name(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dataclasses from what the jar answers, by the names of their fields."""
+"""Dataclasses from the jar's JSON, by the names of their fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def wire(name: str | None = None, *, of: Callable[[Any], Any] | None = None, empty: Any = None) -> dict[str, Any]:
-    """The metadata of a field that is not its namesake in the jar's answer as it is.
+    """The metadata of a field that is not its namesake in the jar's JSON as it is.
 
     Args:
         name: Its name there; ``None`` for ``rowsWritten`` where the field is ``rows_written``.
@@ -25,7 +25,7 @@ def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
     """Build a dataclass; lists become tuples.
 
     Raises:
-        KeyError: The answer lacks a field without a default.
+        KeyError: The JSON lacks a field without a default.
     """
     values = {}
     for one in fields(kind):  # type: ignore[arg-type]

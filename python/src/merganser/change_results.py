@@ -12,7 +12,7 @@ from merganser.results import CommitResult
 
 @dataclass(frozen=True)
 class ApplyResult:
-    """What one batch of change events did to a table. Counts are in events unless they say otherwise.
+    """What one batch of change events did to a table. Counts are in events unless stated otherwise.
 
     Every event is one of applied, skipped and quarantined.
     """

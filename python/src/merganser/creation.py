@@ -89,7 +89,7 @@ class TableCreation:
                 ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` is all columns that are not named. By default
                 ``last``, the value of the version that wins. :func:`merganser.rule` makes one of a Python function.
             rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
-                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``. With ``"delete"`` it says
+                ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``; also with ``"delete"``:
                 what a delete does to them, as ``rule_delete``; by default ``ignore``.
             rule_delete: What a delete with an ordering value does: ``remove_row``, the default; ``reset_group`` makes
                 the columns null that are in no group; ``ignore``. SQL DELETE and :meth:`delete` remove the row.

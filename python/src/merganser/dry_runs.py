@@ -1,4 +1,4 @@
-"""What writes, services and other rules would do: nothing is changed. Counts are in rows unless they say otherwise."""
+"""What writes, services and other rules would do: nothing is changed. Counts are in rows unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DryRunRow:
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> DryRunRow:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, answer)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class DryRun:
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> DryRun:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, answer)
 
     @classmethod
@@ -106,7 +106,7 @@ class DryRun:
 
 
 def write_answer(rows: Sequence[Mapping[str, Any]], operation: str) -> dict[str, Any]:
-    """The rows of ``CALL dry_run`` as the jar answers a write."""
+    """The rows of ``CALL dry_run`` in the form of a write's result."""
     measures = {row["measure"]: row["value"] for row in rows if row["measure"] is not None}
     commit = {camel(name[7:]): value for name, value in measures.items() if name.startswith("commit_")}
     others = {camel(name): value for name, value in measures.items() if not name.startswith("commit_")}
@@ -137,7 +137,7 @@ class ServiceStep:
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> ServiceStep:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         step = built(cls, answer)
         return step if step.action == "set" else replace(step, before=_row(step.before), after=_row(step.after))
 
@@ -223,7 +223,7 @@ class RuleDifference:
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> RuleDifference:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, answer)
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ class MerganserError(PySparkException):
         condition: Name of the condition, in capitals.
         sql_state: Five characters of SQLSTATE, where the condition has one.
         parameters: Values that the message mentions, by name.
-        origin: What the server of Spark Connect answered; ``None`` in a classic session, where it is the cause.
+        origin: The error that the server of Spark Connect sent; ``None`` in a classic session, where it is the cause.
     """
 
     origin: BaseException | None = None

@@ -64,7 +64,7 @@ class RecordVersion(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> RecordVersion:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         origins = _values(wire["origins"])
         return cls(
             partition_path=wire["partitionPath"],

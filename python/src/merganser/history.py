@@ -80,7 +80,7 @@ class HistoryEntry(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
-        """Build one from what the jar returns."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class History(Results[HistoryEntry]):
 
     @classmethod
     def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> History:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(HistoryEntry.from_wire(entry) for entry in wire)
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ from merganser.verification import VerifyResult
 
 
 class TableInspection:
-    """What :class:`merganser.Table` answers about its rows and files."""
+    """What :class:`merganser.Table` shows of its rows and files."""
 
     _spark: SparkSession
     _transport: Transport

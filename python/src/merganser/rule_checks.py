@@ -30,7 +30,7 @@ class RuleLaw(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> RuleLaw:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(
             name=wire["law"],
             meaning=wire["meaning"],

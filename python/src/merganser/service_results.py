@@ -30,7 +30,7 @@ class CompactionResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
-        """Build one from what the jar answers; ``None`` when nothing was compacted."""
+        """Build one from the jar's JSON; ``None`` when nothing was compacted."""
         if wire["instant"] is None:
             return None
         return built(cls, wire)
@@ -55,7 +55,7 @@ class ClusteringResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> ClusteringResult | None:
-        """Build one from what the jar answers; ``None`` when nothing was clustered."""
+        """Build one from the jar's JSON; ``None`` when nothing was clustered."""
         if not wire["instants"]:
             return None
         return built(cls, wire)
@@ -85,7 +85,7 @@ class ServiceStatus(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> ServiceStatus:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -105,7 +105,7 @@ class CleanResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(
             instants=tuple(clean["startCleanTime"] for clean in wire if clean["startCleanTime"] is not None),
             files_deleted=sum(clean["totalFilesDeleted"] for clean in wire),
@@ -132,7 +132,7 @@ class ArchiveResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> ArchiveResult:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -151,7 +151,7 @@ class Savepoint(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Savepoint:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -209,7 +209,7 @@ class RestoreResult(Shown):
 
     @classmethod
     def from_wire(cls: type[_Restored], wire: Mapping[str, Any]) -> _Restored:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -249,7 +249,7 @@ class RepairResult(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> RepairResult:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(
             instant=wire["instant"],
             keys=wire["keys"],
@@ -275,7 +275,7 @@ class OrphanFile(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> OrphanFile:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)
 
 
@@ -292,7 +292,7 @@ class PartitionRepair(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> PartitionRepair:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(
             path=wire["partitionPath"],
             has_metadata=wire["metadataIsPresent"] == "Yes",
@@ -310,5 +310,5 @@ class PropertyChange(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> PropertyChange:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return built(cls, wire)

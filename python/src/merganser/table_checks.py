@@ -1,4 +1,4 @@
-"""What a table's settings and keys are found to be. Counts are in rows unless they say otherwise."""
+"""What a table's settings and keys are found to be. Counts are in rows unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class KeyCheck(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> KeyCheck:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         repeated = tuple(
             RepeatedKey(one["key"], one["rows"], tuple(one["partitions"])) for one in wire["duplicates"] or ()
         )

@@ -33,7 +33,7 @@ class TableProblem(Shown):
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> TableProblem:
-        """Build one from what the jar answers."""
+        """Build one from the jar's JSON."""
         return cls(
             check=wire["check"],
             problems=wire["problems"],

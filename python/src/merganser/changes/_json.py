@@ -209,7 +209,7 @@ def _names(preset: Preset) -> str:
 
 
 def _of_table(frame: DataFrame, preset: Preset, table: str | None) -> DataFrame:
-    """The events of one of the source's tables, and those that do not tell theirs: others have other columns."""
+    """The events of one of the source's tables, and those that do not name theirs: others have other columns."""
     if table is None or preset.source_table is None:
         return frame
     F = functions(frame)

@@ -94,7 +94,7 @@ def spec_of(
     """Check the arguments.
 
     Raises:
-        TypeError: An argument has the wrong type; the message says what to give.
+        TypeError: An argument has the wrong type; the message names what to give.
         ValueError: An argument has no such value, or a needed one is missing.
     """
     if str(stored_as_scd_type) == "2":

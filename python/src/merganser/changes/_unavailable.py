@@ -82,7 +82,7 @@ class Unavailable:
         F = functions(events)
         keyed = self._keyed(events)
         marked = keyed.where(f"{LACKS} IS NOT NULL AND {KIND} = '{UPSERT}'")
-        # A repeated delete is the same delete; two keys that are left at one position do not tell which is this row's.
+        # A repeated delete is the same delete; two keys that are left at one position do not show which is this row's.
         left = keyed.where(f"{KIND} = '{DELETE}'").groupBy("p").agg(F.min("k").alias("lo"), F.max("k").alias("hi"))
         origin = "coalesce(o, if(lo = hi AND lo <> k, lo, NULL))"
         marked = marked.join(left, "p", "left").selectExpr(ARRIVAL, "k", "p", LACKS, f"{origin} AS o")

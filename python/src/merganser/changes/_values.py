@@ -29,8 +29,8 @@ class Value:
         wire: Its type in the event: in JSON, or in the frame.
         target: Its type in the table.
         sql: The conversion, with ``{x}`` for the event's value; null where that cannot be converted.
-        unavailable: A condition on ``{x}``: the event says that it does not have the value. ``None`` if the converted
-            value says so itself, and the table's rule knows it.
+        unavailable: A condition on ``{x}``: the event marks the value as absent. ``None`` if the converted
+            value is such a mark itself, which the table's rule has.
     """
 
     wire: T.DataType

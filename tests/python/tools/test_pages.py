@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
 
-PAGES = ["tutorial", "recipes", "coming-from-hudi", "coming-from-other-formats", "installation"]
+PAGES = ["index", "tutorial", "recipes", "coming-from-hudi", "coming-from-other-formats", "installation"]
 #: Pages whose SQL is run as well, with the views that it reads.
 WITH_SQL = {
     "column-rules": {"deliveries": "SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty"},

@@ -21,14 +21,14 @@ private[sql] object ForeignStatements {
 
   /** What to write instead, by the first words. */
   private val OfDelta = Seq(
-    "VACUUM"   -> "CALL run_clean(table => '...')",
+    "VACUUM" -> "CALL run_clean(table => '...')",
     "OPTIMIZE" -> ("CALL run_compaction(op => 'scheduleandexecute', table => '...') for the logs of a merge-on-read " +
       "table, or CALL run_clustering(table => '...', order => '...') for larger or sorted files"),
-    "RESTORE"          -> "CALL restore_to_instant(table => '...', instant_time => '...')",
+    "RESTORE" -> "CALL restore_to_instant(table => '...', instant_time => '...')",
     "DESCRIBE HISTORY" -> "CALL show_history(table => '...')",
-    "DESC HISTORY"     -> "CALL show_history(table => '...')",
-    "DESCRIBE DETAIL"  -> "CALL show_table_properties(table => '...')",
-    "DESC DETAIL"      -> "CALL show_table_properties(table => '...')"
+    "DESC HISTORY" -> "CALL show_history(table => '...')",
+    "DESCRIBE DETAIL" -> "CALL show_table_properties(table => '...')",
+    "DESC DETAIL" -> "CALL show_table_properties(table => '...')"
   )
 
   /**
@@ -50,8 +50,9 @@ private[sql] object ForeignStatements {
 
   private def ofDelta(text: String): Option[MerganserException] = {
     val words = text.trim.split("\\s+", 3).take(2).map(_.toUpperCase(Locale.ROOT)).mkString("", " ", " ")
-    OfDelta.collectFirst { case (first, remedy) if words.startsWith(s"$first ") =>
-      MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> first, "remedy" -> remedy)
+    OfDelta.collectFirst {
+      case (first, remedy) if words.startsWith(s"$first ") =>
+        MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> first, "remedy" -> remedy)
     }
   }
 

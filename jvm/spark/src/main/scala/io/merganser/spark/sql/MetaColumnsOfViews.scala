@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
  */
 object MetaColumnsOfViews extends Rule[LogicalPlan] {
 
-  /** A view that has the hidden columns of its plan. Only queries of which [[MetaColumnsOfViews]] is a part have one. */
+  /** A view that shows the hidden columns of its plan, until the query is resolved. */
   private final case class ExposingView(view: View) extends LeafNode with ExposesMetadataColumns {
     override def output: Seq[Attribute] = view.output
 

@@ -56,10 +56,12 @@ object AvroSchemas {
   }
 
   private def record(schema: StructType, name: String, namespace: String, path: String): Schema = {
-    schema.fieldNames.diff(schema.fieldNames.distinct).headOption.foreach(repeated =>
-      throw MerganserException("COLUMN_NAME_REPEATED", "column" -> (if (path.isEmpty) repeated else s"$path.$repeated")))
+    def full(last: String) = if (path.isEmpty) last else s"$path.$last"
+    schema.fieldNames.diff(schema.fieldNames.distinct).headOption.foreach { repeated =>
+      throw MerganserException("COLUMN_NAME_REPEATED", "column" -> full(repeated))
+    }
     val fields = schema.fields.map { field =>
-      val column = if (path.isEmpty) field.name else s"$path.${field.name}"
+      val column = full(field.name)
       checkName(field.name, column)
       val plain   = dataType(field.dataType, field.name, s"$namespace.$name", column)
       val comment = field.getComment().orNull

@@ -60,7 +60,7 @@ private object RowStatements {
         case _                           => None
       }
       (plan, target) match {
-        case (within: UnresolvedWith, _)          => check(within.child)
+        case (within: UnresolvedWith, _) => check(within.child)
         case (changing, Some(of)) if isTaken(changing) =>
           of.collectFirst { case relation: UnresolvedRelation => relation.multipartIdentifier } match {
             case Some(parts) => TableNames.pathOf(session, parts.map(Names.quoted).mkString(".")); ()

@@ -50,17 +50,10 @@ def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
     path: str,  # noqa: F811
 ) -> None:
     table = create(spark, path, name="tabbed", merge_on_read=True)
-    store = spark._jsparkSession.sharedState().statusStore()
     table.upsert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0)))
     table.upsert(rows((1, "a", 2, 1.5)))
     table.compact()
-    found = []
-    for execution in as_list(store.executionsList().takeRight(20)):  # the store drops the oldest ones meanwhile
-        values = store.executionMetrics(execution.executionId())
-        metrics = {metric.name(): values.get(metric.accumulatorId()) for metric in as_list(execution.metrics())}
-        if "tabbed" in execution.physicalPlanDescription() and "rows: inserted" in metrics:
-            shown = {name: value.get().strip() for name, value in metrics.items() if value.isDefined()}
-            found.append((execution.physicalPlanDescription(), shown))
+    found = [(plan, shown) for plan, shown in on_sql_tab(spark) if "tabbed" in plan and "rows: inserted" in shown]
     assert [next(w for w in ("upsert into", "compact") if f"{w} tabbed" in plan) for plan, _ in found] == [
         "upsert into", "upsert into", "compact",
     ]  # fmt: skip
@@ -69,6 +62,42 @@ def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
         ("0", "1", "1"),
         ("0", "0", "1"),
     ]
+
+
+def test_services_of_python_are_on_the_sql_tab_with_their_counts(
+    spark: SparkSession,
+    rows: Rows,  # noqa: F811
+    path: str,  # noqa: F811
+) -> None:
+    table = create(spark, path, name="served")
+    quiet = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    for n in range(4):
+        table.upsert(rows((1, "a", n, 1.0)), options=quiet)
+    cleaned = table.clean(options={"hoodie.clean.commits.retained": "1"})
+    moved = table.archive(min_commits=2, max_commits=3)
+    table.rollback()
+    table.repair_duplicates()
+    shown = on_sql_tab(spark)
+    by_work = {
+        work: next(counts for plan, counts in shown if work in plan)
+        for work in ("clean served", "archive served", "roll back the newest write of served", "call repair_deduplicate")
+    }
+    assert by_work["clean served"]["files deleted"] == str(cleaned.files_deleted) != "0"
+    assert by_work["archive served"]["instants archived"] == str(moved.instants)
+    assert by_work["roll back the newest write of served"]["instants taken back"] == "1"
+    assert by_work["call repair_deduplicate"]["keys"] == "0"
+
+
+def on_sql_tab(spark: SparkSession) -> list[tuple[str, dict[str, str]]]:
+    """Plan and metrics of the last executions."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    found = []
+    for execution in as_list(store.executionsList().takeRight(30)):  # the store drops the oldest ones meanwhile
+        values = store.executionMetrics(execution.executionId())
+        metrics = {metric.name(): values.get(metric.accumulatorId()) for metric in as_list(execution.metrics())}
+        shown = {name: value.get().strip() for name, value in metrics.items() if value.isDefined()}
+        found.append((execution.physicalPlanDescription(), shown))
+    return found
 
 
 def as_list(values: Any) -> list[Any]:

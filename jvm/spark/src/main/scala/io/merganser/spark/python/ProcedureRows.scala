@@ -35,6 +35,10 @@ private[python] object ProcedureRows {
     definition.rows(session, Arguments.check(definition, named)).map(node(_, definition.result))
   }
 
+  /** The fields that the SQL tab shows the sums of, and their names there; none for a procedure that only reads. */
+  def counts(procedure: String): Seq[(String, String)] =
+    Procedure.byName(procedure).get.measures.map(name => camel(name) -> name.replace('_', ' '))
+
   private def map(entries: Map[String, String]): Expression =
     CreateMap(entries.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })
 

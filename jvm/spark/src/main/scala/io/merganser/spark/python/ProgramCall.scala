@@ -1,6 +1,6 @@
 package io.merganser.spark.python
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
@@ -8,16 +8,20 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.{ServiceJobs, SparkBridge}
 
+import scala.collection.JavaConverters._
+
 /**
  * A call of a program that writes, as a command: it is on Spark's SQL tab, with its jobs and its counts.
  *
- * @param what such as "upsert into trips"
+ * @param what   such as "upsert into trips"
+ * @param counts fields of the result, which are numbers or lists, and their names on the tab
  */
-final case class ProgramCall(what: String, work: ProgramCall.Work) extends LeafRunnableCommand {
+final case class ProgramCall(what: String, counts: Seq[(String, String)], work: ProgramCall.Work)
+    extends LeafRunnableCommand {
 
   override lazy val metrics: Map[String, SQLMetric] = {
     val context = SparkContext.getOrCreate()
-    ProgramCall.Counts.map { case (field, shown) => field -> SQLMetrics.createMetric(context, shown) }.toMap
+    counts.map { case (field, shown) => field -> SQLMetrics.createMetric(context, shown) }.toMap
   }
 
   override def simpleString(maxFields: Int): String = what
@@ -27,7 +31,7 @@ final case class ProgramCall(what: String, work: ProgramCall.Work) extends LeafR
   override def run(session: SparkSession): Seq[Row] = {
     val answer = ServiceJobs.describe(session.sparkContext, what)(work.run())
     val fields = ProgramCall.mapper.readTree(answer)
-    metrics.foreach { case (field, metric) => metric.set(fields.path(field).asLong(0L)) }
+    metrics.foreach { case (field, metric) => metric.set(ProgramCall.sum(fields, field)) }
     val execution = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(session.sparkContext, execution, metrics.values.toSeq)
     Nil
@@ -37,8 +41,14 @@ final case class ProgramCall(what: String, work: ProgramCall.Work) extends LeafR
 object ProgramCall {
   private val mapper = new ObjectMapper
 
-  /** The counts among the fields of an answer, and their names on the SQL tab. */
-  private val Counts = Seq(
+  val Cleaned: Seq[(String, String)] =
+    Seq("totalFilesDeleted" -> "files deleted", "totalBytesDeleted" -> "bytes deleted")
+
+  val Archived: Seq[(String, String)] = Seq("instants" -> "instants archived")
+
+  val Restored: Seq[(String, String)] = Seq("takenBack" -> "instants taken back", "files" -> "files deleted")
+
+  val Written: Seq[(String, String)] = Seq(
     "inserted" -> "rows: inserted",
     "updated" -> "rows: updated",
     "unchanged" -> "rows: unchanged",
@@ -64,10 +74,16 @@ object ProgramCall {
     private[ProgramCall] def answer: String = done.getOrElse(throw new IllegalStateException("the call did not run"))
   }
 
-  /** Runs a call and returns its answer. */
-  def apply(session: SparkSession, what: String)(call: => String): String = {
+  /** Runs a call and returns its JSON. */
+  def apply(session: SparkSession, what: String, counts: Seq[(String, String)] = Written)(call: => String): String = {
     val work = new Work(() => call)
-    SparkBridge.ofRows(session, ProgramCall(what, work)).queryExecution.commandExecuted
+    SparkBridge.ofRows(session, ProgramCall(what, counts, work)).queryExecution.commandExecuted
     work.answer
+  }
+
+  /** The sum of a field over the rows of a result, or of its one row; a list counts its elements. */
+  private def sum(result: JsonNode, field: String): Long = {
+    val rows = if (result.isArray) result.elements.asScala.toSeq else Seq(result)
+    rows.map(_.path(field)).map(value => if (value.isArray) value.size.toLong else value.asLong(0L)).sum
   }
 }

@@ -194,14 +194,16 @@ object PythonBridge {
 
   def clean(session: SparkSession, path: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    val array             = mapper.createArrayNode()
-    CleaningService.run(table, settings).foreach { done =>
-      val node = array.addObject().put("startCleanTime", done.instant).put("timeTakenInMillis", done.elapsedMs)
-      node.put("totalFilesDeleted", done.filesDeleted).put("totalBytesDeleted", done.bytesDeleted)
-      node.put("earliestCommitToRetain", done.earliest.orNull)
-      names(node, "partitionsDeleted", done.partitionsRemoved)
+    ProgramCall(session, s"clean ${table.config.name}", ProgramCall.Cleaned) {
+      val array = mapper.createArrayNode()
+      CleaningService.run(table, settings).foreach { done =>
+        val node = array.addObject().put("startCleanTime", done.instant).put("timeTakenInMillis", done.elapsedMs)
+        node.put("totalFilesDeleted", done.filesDeleted).put("totalBytesDeleted", done.bytesDeleted)
+        node.put("earliestCommitToRetain", done.earliest.orNull)
+        names(node, "partitionsDeleted", done.partitionsRemoved)
+      }
+      array.toString
     }
-    array.toString
   }
 
   /**
@@ -212,15 +214,17 @@ object PythonBridge {
   def archive(session: SparkSession, path: String, min: Integer, max: Integer, optionsJson: String): String = {
     val started           = System.nanoTime()
     val (table, settings) = opened(session, path, optionsJson)
-    val done = ArchiveService.run(table, settings,
-      _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
-    mapper.createObjectNode()
-      .put("instants", done.instants)
-      .put("first", done.first.orNull)
-      .put("last", done.last.orNull)
-      .put("remaining", done.remaining)
-      .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
-      .toString
+    ProgramCall(session, s"archive ${table.config.name}", ProgramCall.Archived) {
+      val done = ArchiveService.run(table, settings,
+        _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
+      mapper.createObjectNode()
+        .put("instants", done.instants)
+        .put("first", done.first.orNull)
+        .put("last", done.last.orNull)
+        .put("remaining", done.remaining)
+        .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
+        .toString
+    }
   }
 
   /**
@@ -296,36 +300,38 @@ object PythonBridge {
   /** @param instant requested time of the write that is restored */
   def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.restore(session, table, settings, instant, isPreview = false))
+    restored(session, s"restore ${table.config.name}")(RestoreService.restore(session, table, settings, instant, isPreview = false))
   }
 
   /** @param savepoint requested time of its write; null: the newest savepoint */
   def restoreSavepoint(session: SparkSession, path: String, savepoint: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false))
+    restored(session, s"restore a savepoint of ${table.config.name}")(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false))
   }
 
   /** @param instant requested time of the newest write; null: whichever it is */
   def rollback(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(RestoreService.rollback(session, table, settings, Option(instant), isPreview = false))
+    restored(session, s"roll back the newest write of ${table.config.name}")(RestoreService.rollback(session, table, settings, Option(instant), isPreview = false))
   }
 
-  private def restored(done: RestoreReport): String = {
-    val node = mapper.createObjectNode()
-    node.put("instant", done.instant.orNull).put("newestCommit", done.newest.orNull)
-    node.put("timeTakenInMillis", done.elapsedMs)
-    val taken = node.putArray("takenBack")
-    done.takenBack.foreach { t =>
-      taken.addObject().put("instant", t.instant).put("action", t.action).put("state", t.state)
-        .put("operation", t.operation.orNull).put("rows_inserted", t.inserted).put("rows_updated", t.updated)
-        .put("rows_deleted", t.deleted)
+  private def restored(session: SparkSession, what: String)(run: => RestoreReport): String =
+    ProgramCall(session, what, ProgramCall.Restored) {
+      val done = run
+      val node = mapper.createObjectNode()
+      node.put("instant", done.instant.orNull).put("newestCommit", done.newest.orNull)
+      node.put("timeTakenInMillis", done.elapsedMs)
+      val taken = node.putArray("takenBack")
+      done.takenBack.foreach { t =>
+        taken.addObject().put("instant", t.instant).put("action", t.action).put("state", t.state)
+          .put("operation", t.operation.orNull).put("rows_inserted", t.inserted).put("rows_updated", t.updated)
+          .put("rows_deleted", t.deleted)
+      }
+      val files = node.putArray("files")
+      done.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
+      names(node, "fileGroupsVisible", done.groupPaths)
+      node.toString
     }
-    val files = node.putArray("files")
-    done.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
-    names(node, "fileGroupsVisible", done.groupPaths)
-    node.toString
-  }
 
   private def savepoint(node: ObjectNode, s: Savepoint): ObjectNode =
     node.put("savepointTime", s.instant).put("savepointedBy", s.metadata.createdBy).put("savepointedAt",
@@ -337,10 +343,16 @@ object PythonBridge {
    * @param argumentsJson strings, booleans and integers by parameter
    */
   def call(session: SparkSession, procedure: String, argumentsJson: String, optionsJson: String): String = {
-    val array = mapper.createArrayNode()
-    ProcedureRows.of(session, procedure, mapper.readTree(argumentsJson), optionsOf(optionsJson)).foreach(row =>
-      array.add(row))
-    array.toString
+    def result: String = {
+      val array = mapper.createArrayNode()
+      ProcedureRows.of(session, procedure, mapper.readTree(argumentsJson), optionsOf(optionsJson)).foreach(row =>
+        array.add(row))
+      array.toString
+    }
+    ProcedureRows.counts(procedure) match {
+      case Nil    => result
+      case counts => ProgramCall(session, s"call $procedure", counts)(result)
+    }
   }
 
   private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {

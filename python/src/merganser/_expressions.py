@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Union
@@ -12,6 +12,7 @@ from typing import Any, Union
 from pyspark.sql import Column
 
 from merganser._arguments import is_column, is_name, kind
+from merganser._values import plain
 
 Condition = Union[str, Column, bool]
 """A condition as SQL or as a column."""
@@ -106,11 +107,12 @@ def string(text: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as SQL.
+    """A value as SQL; of numpy and pandas too, whose ``NaT`` and ``NA`` are null.
 
     Raises:
         TypeError: SQL has no literal for it.
     """
+    value = plain(value)
     if value is None:
         return "NULL"
     if isinstance(value, Enum):
@@ -120,8 +122,8 @@ def literal(value: Any) -> str:
     if isinstance(value, int):
         return str(value) if abs(value) <= _INT_MAX else f"{value}L"
     if isinstance(value, float):
-        return f"{value!r}D" if math.isfinite(value) else f"double({string(str(value))})"
-    if isinstance(value, Decimal):
+        return f"{float.__repr__(value)}D" if math.isfinite(value) else f"double({string(float.__repr__(value))})"
+    if isinstance(value, Decimal) and value.is_finite():
         return f"{value:f}BD"
     if isinstance(value, str):
         return string(value)
@@ -133,6 +135,13 @@ def literal(value: Any) -> str:
         return f"X'{bytes(value).hex()}'"
     if isinstance(value, (list, tuple)):
         return f"array({', '.join(map(literal, value))})"
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
-        return literal(value.item())
+    if isinstance(value, timedelta):
+        return _interval(value)
     raise TypeError(f"SQL has no literal for a {kind(value)}")
+
+
+def _interval(value: timedelta) -> str:
+    sign, rest = ("-", -value) if value < timedelta() else ("", value)
+    minutes, seconds = divmod(rest.seconds, 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{rest.microseconds:06}"
+    return f"INTERVAL '{sign}{rest.days} {clock}' DAY TO SECOND"

@@ -1,0 +1,56 @@
+"""Values as the text of statements. No session is needed."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+
+from merganser._expressions import literal, value_text
+
+LITERALS = [
+    (None, "NULL"),
+    (True, "true"),
+    (7, "7"),
+    (2**40, "1099511627776L"),
+    (1.5, "1.5D"),
+    (float("inf"), "double('inf')"),
+    (float("nan"), "double('nan')"),
+    (Decimal("1.50"), "1.50BD"),
+    ("it's", "'it\\'s'"),
+    (b"\x01\xff", "X'01ff'"),
+    (datetime.date(2026, 1, 31), "DATE'2026-01-31'"),
+    (datetime.datetime(2026, 1, 31, 12, 30), "TIMESTAMP'2026-01-31 12:30:00'"),
+    (datetime.timedelta(days=1), "INTERVAL '1 00:00:00.000000' DAY TO SECOND"),
+    (-datetime.timedelta(hours=25, microseconds=5), "INTERVAL '-1 01:00:00.000005' DAY TO SECOND"),
+    ([1, None], "array(1, NULL)"),
+    (numpy.float64(1.5), "1.5D"),
+    (numpy.float32(1.5), "1.5D"),
+    (numpy.float64("-inf"), "double('-inf')"),
+    (numpy.float64("nan"), "double('nan')"),
+    (numpy.int64(7), "7"),
+    (numpy.bool_(True), "true"),
+    (numpy.datetime64("2026-01-31T12:30:00.000000000"), "TIMESTAMP'2026-01-31 12:30:00'"),
+    (numpy.datetime64("2026-01-31"), "DATE'2026-01-31'"),
+    (numpy.datetime64("NaT", "ns"), "NULL"),
+    (numpy.array([1.5, 2.0]), "array(1.5D, 2.0D)"),
+    (pandas.NaT, "NULL"),
+    (pandas.NA, "NULL"),
+    (pandas.Timestamp("2026-01-31 12:30:00.123456789"), "TIMESTAMP'2026-01-31 12:30:00.123456'"),
+    (pandas.Timedelta("1 days"), "INTERVAL '1 00:00:00.000000' DAY TO SECOND"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), LITERALS, ids=lambda one: repr(one)[:40])
+def test_a_value_has_a_literal(value: Any, text: str) -> None:
+    assert literal(value) == text
+
+
+@pytest.mark.parametrize("value", [object(), Decimal("NaN")], ids=repr)
+def test_a_value_without_a_literal_is_named_with_its_column(value: Any) -> None:
+    with pytest.raises(TypeError, match="Column 'fare' is assigned a "):
+        value_text("fare", value, str)

@@ -8,12 +8,13 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from merganser._expressions import literal
+from merganser._expressions import literal, quoted
 
 _INFIX = {
     **dict.fromkeys(("=", "==", "<=>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&", "|", "^")),
     **{"!=": "<>", "and": "AND", "or": "OR", "like": "LIKE", "ilike": "ILIKE", "rlike": "RLIKE"},
 }
+_AS_THEY_ARE = (T.BinaryType, T.BooleanType, T.DecimalType, T.DoubleType, T.IntegerType, T.StringType)
 _PREFIX = {"not": "NOT ", "!": "NOT ", "negative": "- ", "~": "~", "bitwiseNOT": "~"}
 
 
@@ -68,14 +69,39 @@ def _literal(node: Any) -> str:
     if isinstance(kind, T.TimestampType):
         moment = datetime.fromtimestamp(value // 1_000_000, timezone.utc).replace(microsecond=value % 1_000_000)
         return literal(moment)
-    if isinstance(kind, T.DateType):
-        day: Any = kind
-        return literal(day.fromInternal(value))
     if isinstance(kind, T.TimestampNTZType):
         return f"TIMESTAMP_NTZ{literal(str(kind.fromInternal(value)))}"
-    if isinstance(kind, (T.ByteType, T.ShortType, T.LongType, T.FloatType)):
+    if isinstance(kind, (T.DateType, T.DayTimeIntervalType)):
+        return literal(kind.fromInternal(value))
+    if kind.typeName() == "time":  # Spark 4.1 and later
+        return f"TIME{literal(kind.fromInternal(value).isoformat())}"
+    if isinstance(kind, (T.ByteType, T.ShortType, T.LongType, T.FloatType, T.ArrayType)):
         return f"CAST({literal(value)} AS {kind.simpleString()})"
-    return literal(value)
+    if isinstance(kind, _AS_THEY_ARE):
+        return literal(value)
+    raise TypeError(f"A literal of type {kind.simpleString()} cannot be written into a statement: give it as SQL")
+
+
+def _reference(node: Any) -> str:
+    return ".".join(quoted(part) for part in _parts(str(node._unparsed_identifier)))
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a column's name, as Spark splits it: at dots outside of backticks, of which two are one inside."""
+    parts: list[str] = []
+    part, is_quoted, place = "", False, 0
+    while place < len(name):
+        letter = name[place]
+        if is_quoted and name.startswith("``", place):
+            part, place = part + "`", place + 1
+        elif letter == "`":
+            is_quoted = not is_quoted
+        elif letter == "." and not is_quoted:
+            parts, part = [*parts, part], ""
+        else:
+            part += letter
+        place += 1
+    return [*parts, part]
 
 
 def _lambda(node: Any) -> str:
@@ -87,7 +113,7 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "CaseWhen": _case,
     "CastExpression": _cast,
     "ColumnAlias": lambda node: _text(node._child),
-    "ColumnReference": lambda node: str(node._unparsed_identifier),
+    "ColumnReference": _reference,
     "LambdaFunction": _lambda,
     "LiteralExpression": _literal,
     "SQLExpression": lambda node: f"({node._expr})",

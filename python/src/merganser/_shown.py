@@ -112,12 +112,12 @@ def shown(name: str, value: object) -> object:
     return value
 
 
-def size(count: int) -> str:
-    """A number of bytes with its unit."""
-    amount, units = float(count), ["B", "kB", "MB", "GB", "TB"]
-    while amount >= 1000 and len(units) > 1:
+def size(count: float) -> str:
+    """A number of bytes with its unit, in powers of ten, to three digits."""
+    amount, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
+    while amount >= 999.5 and len(units) > 1:
         amount, units = amount / 1000, units[1:]
-    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+    return f"{amount:.0f} {units[0]}" if amount >= 100 or units[0] == "B" else f"{amount:.3g} {units[0]}"
 
 
 def _part(name: str, value: object) -> str:

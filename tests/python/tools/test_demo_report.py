@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT / "examples" / "flights"))
 
 import report
 
-from merganser.report import charts, parts
+from merganser._shown import size
+from merganser.report import charts
 
 
 def commit(number: int, *, late: int = 4) -> report.Commit:
@@ -164,6 +165,16 @@ def test_no_number_is_on_an_axis_twice() -> None:
     assert re.findall(r">([\d.]+)</text>", svg) == ["0", "1"]
 
 
-@pytest.mark.parametrize(("bytes_", "text"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (2_500_000, "2.5 MB")])
+@pytest.mark.parametrize(
+    ("bytes_", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_500, "1.5 kB"),
+        (999_700, "1 MB"),
+        (2_500_000, "2.5 MB"),
+        (4_000_000_000_000, "4 TB"),
+    ],
+)
 def test_sizes_are_written_with_their_unit(bytes_: int, text: str) -> None:
-    assert parts.size(bytes_) == text
+    assert size(bytes_) == text

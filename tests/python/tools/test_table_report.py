@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from html_page import read
 
 import merganser
@@ -89,3 +91,9 @@ def test_each_thing_to_do_has_its_command() -> None:
     assert due([entry(40, "clean"), *many]) == []
     assert due([entry(1, operation="BULK_INSERT"), entry(2, operation="INSERT")]) == [f"merganser verify {table}"]
     assert due([upsert(1, late=10)]) == [f"merganser explain {table} KEY"]
+
+
+@pytest.mark.parametrize("path", ["/lake/my trips", "/lake/it's", "/lake/a;b", "/lake/$x", "/lake/plain"])
+def test_a_path_in_a_command_is_one_word_of_a_shell(path: str) -> None:
+    (due,) = advice(path, [upsert(1, late=10)], [])
+    assert shlex.split(due.command) == ["merganser", "explain", path, "KEY"]

@@ -10,9 +10,9 @@ from typing import Any
 import click
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._shown import size
 from merganser.cli._arguments import POSITIVE, Given, limit_option, on_table
 from merganser.cli._run import Result, Rows, call
-from merganser.report.parts import size
 from merganser.table import Table
 
 #: Columns of a table's history that a terminal has the width for.

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from pyspark.sql import SparkSession
 
+from merganser._shown import size
 from merganser.cli._arguments import POSITIVE, Given, every_option, on_table
 from merganser.cli._run import Result, Rows, call
-from merganser.report.parts import size
 
 #: Services that have a dry run.
 SERVICES = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from merganser._shown import size
 from merganser.history import HistoryEntry
-from merganser.report.parts import number, size
+from merganser.report.parts import number
 from merganser.results import FileSlice
 
 #: Logs of a slice from which a read has noticeably more to do, and their share of the bytes.
@@ -39,7 +41,7 @@ def advice(path: str, history: Sequence[HistoryEntry], slices: Sequence[FileSlic
         history: The newest actions on the table.
         slices: Its newest file slices.
     """
-    table = f"'{path}'" if " " in path else path
+    table = shlex.quote(path)
     found = [*_pending(table, history), *_logs(table, slices), *_small_files(table, slices)]
     return [*found, *_cleaning(table, history), *_keys(table, history), *_lateness(table, history)]
 

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from merganser._shown import size
 from merganser.report.charts import Series, stacked_bars
 
-# In the order of the stack. Told apart without seeing colour too: the order is the same everywhere.
+# In the order of the stack, which is the same everywhere: it distinguishes them without colours too.
 OUTCOMES = {
     "inserted": ("#0072b2", "new row"),
     "updated": ("#009e73", "replaced the stored row"),
     "deleted": ("#d1495b", "removed the stored row"),
     "late": ("#d98e04", "lost to the stored row"),
-    "appended": ("#56b4e9", "a row written to a log: what it comes to shows when the log is merged"),
+    "appended": ("#56b4e9", "a row written to a log: its outcome is known when the log is merged"),
     "appended delete": ("#f2a5b3", "a delete written to a log"),
     "duplicate": ("#7b8794", "lost to another message of its batch"),
     "void": ("#a0569a", "a delete without a row to delete"),
@@ -46,7 +47,7 @@ class Commit:
 
     @property
     def void(self) -> int:
-        """Messages that met no row and left none."""
+        """Messages that match no row and result in none: deletes of keys that are not stored."""
         known = self.inserted + self.updated + self.deleted + self.late + self.duplicates
         return max(self.messages - known - self.appended - self.appended_deletes, 0)
 
@@ -77,14 +78,6 @@ class Slice:
 def number(value: float) -> str:
     """Write a whole number with commas."""
     return f"{value:,.0f}"
-
-
-def size(value: float) -> str:
-    """Write a size in bytes with its unit, in powers of ten."""
-    for unit, bytes_ in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= bytes_:
-            return f"{value / bytes_:.3g} {unit}"
-    return f"{value:.0f} B"
 
 
 def legend(entries: Sequence[tuple[str, str, str]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from merganser._shown import size
 from merganser.history import HistoryEntry
 from merganser.report.advice import advice
 from merganser.report.charts import Series, stacked_bars
@@ -19,7 +20,6 @@ from merganser.report.parts import (
     legend,
     number,
     page,
-    size,
     slice_chart,
 )
 from merganser.results import FileSlice

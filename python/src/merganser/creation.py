@@ -47,7 +47,7 @@ class TableSettings(NamedSettings, total=False):
 
 
 class TableCreation:
-    """How a :class:`merganser.Table` comes to be."""
+    """Creates and loads a :class:`merganser.Table`."""
 
     def __init__(self, spark: SparkSession, transport: Transport, info: TableInfo) -> None:
         self._spark = spark

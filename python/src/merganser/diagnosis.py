@@ -222,7 +222,7 @@ def _connect(spark: SparkSession) -> list[Finding]:
     session = Finding("session", "ok", f"Spark Connect, server of Spark {spark.version}")
     try:
         spark.sql("CALL help()").collect()
-    except Exception as error:  # whatever a server without the procedure answers
+    except Exception as error:  # whatever a server without the procedure raises
         jar = f"merganser-spark-{'.'.join(spark.version.split('.')[:2])}_2.13-{__version__}.jar"
         remedy = (
             f"start the server with --jars {jar} --conf spark.sql.extensions={EXTENSIONS} "

@@ -120,8 +120,8 @@ class CommitResult(Shown):
 class StatementResult(Shown):
     """What an UPDATE, a DELETE or a MERGE changed; the row that the statement returns.
 
-    On a merge-on-read table rows that the statement appended to logs are ``appended``, where what they come to is known
-    when the logs are read.
+    On a merge-on-read table rows that the statement appended to logs are ``appended``; their outcome is known when the
+    logs are read.
     """
 
     operation: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from decimal import Decimal
+from datetime import tzinfo
 from typing import Any, Protocol, Union
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as T
-from pyspark.sql.functions import col
 
 from merganser._arguments import is_frame, kind
+from merganser._values import fitting, nested, session_zone
 
 
 class HasColumns(Protocol):
@@ -33,7 +33,12 @@ class HasColumnNames(Protocol):
 
 
 Rows = Union[DataFrame, HasColumns, HasColumnNames, Sequence[Mapping[str, Any]], Sequence[Sequence[Any]], Sequence[Row]]
-"""A frame of Spark, pandas or Arrow, or a list of dicts, of ``Row``, or of tuples in the table's order."""
+"""A frame of Spark, pandas, Arrow or Polars, or a list of dicts, of ``Row``, or of tuples in the table's order.
+
+Missing values become null: those of pandas too, whose floats have NaN for them. NaN of lists, Arrow and Polars is a
+number. Naive times of pandas, Arrow and Polars are times in the session's zone, those of lists in the zone of this
+process: both as ``spark.createDataFrame`` with a schema has them.
+"""
 
 
 def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None = None) -> DataFrame:
@@ -56,26 +61,57 @@ def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructTyp
     if hasattr(rows, "to_spark"):  # pandas on Spark
         frame: DataFrame = rows.to_spark()
         return frame
-    if module in ("pandas", "polars", "pyarrow"):
-        table = rows if module == "pandas" else rows.to_pandas()
-        return _of_pandas(spark, operation, table, schema)
+    if module == "pandas":
+        return _of_pandas(spark, operation, rows, schema)
+    if module in ("polars", "pyarrow"):
+        return _of_arrow(spark, operation, rows.to_arrow() if module == "polars" else rows, schema)
     if isinstance(rows, Mapping):
         return _of_records(spark, operation, [rows], schema)
     if isinstance(rows, Sequence) and not isinstance(rows, (str, bytes)):
         return _of_records(spark, operation, list(rows), schema)
     raise TypeError(
-        f"{operation} takes rows: a frame of Spark, pandas or Arrow, or a list of dicts or tuples, not a {kind(rows)}. "
-        "For a query: spark.sql(...)"
+        f"{operation} takes rows: a frame of Spark, pandas, Polars or Arrow, or a list of dicts or tuples, not a "
+        f"{kind(rows)}. For a query: spark.sql(...)"
     )
 
 
 def _of_pandas(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None) -> DataFrame:
-    names = [str(name) for name in rows.columns]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{operation}: the frame has several columns of one name: {', '.join(names)}")
+    names = _distinct(operation, rows.columns)
     objects = rows.astype(object)
     values = objects.where(rows.notna(), None).itertuples(index=False, name=None)
-    return _frame(spark, names, values, schema)
+    has_times = any(dtype.kind in ("M", "O") for dtype in rows.dtypes)
+    return _frame(spark, names, values, schema, zone=session_zone(spark) if has_times else None)
+
+
+def _of_arrow(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None) -> DataFrame:
+    names = _distinct(operation, rows.schema.names)
+    values = zip(*(rows.column(place).to_pylist() for place in range(len(names))))
+    ntz = _prefers_ntz(spark)
+    types = {name: _of_arrow_type(kind, ntz) for name, kind in zip(names, rows.schema.types)}
+    has_times = "timestamp" in str(rows.schema.types)
+    return _frame(spark, names, values, schema, zone=session_zone(spark) if has_times else None, types=types)
+
+
+def _of_arrow_type(kind: Any, prefers_ntz: bool) -> T.DataType | None:
+    """The type of a column of Arrow, or ``None`` where PySpark has none for it, and infers one from its values."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    try:
+        return from_arrow_type(kind, prefers_ntz)
+    except PySparkException:
+        return None
+
+
+def _prefers_ntz(spark: SparkSession) -> bool:
+    """Whether naive times get a type without time zone, where no column of the table has theirs."""
+    return str(spark.conf.get("spark.sql.timestampType")) == "TIMESTAMP_NTZ"
+
+
+def _distinct(operation: str, columns: Iterable[Any]) -> list[str]:
+    names = [str(name) for name in columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{operation}: the frame has several columns of one name: {', '.join(names)}")
+    return names
 
 
 def _of_records(spark: SparkSession, operation: str, rows: list[Any], schema: T.StructType | None) -> DataFrame:
@@ -106,35 +142,34 @@ def _of_records(spark: SparkSession, operation: str, rows: list[Any], schema: T.
 
 
 def _frame(
-    spark: SparkSession, names: list[str], rows: Iterable[tuple[Any, ...]], schema: T.StructType | None
+    spark: SparkSession,
+    names: list[str],
+    rows: Iterable[tuple[Any, ...]],
+    schema: T.StructType | None,
+    *,
+    zone: tzinfo | None = None,
+    types: Mapping[str, T.DataType | None] | None = None,
 ) -> DataFrame:
-    known = {} if schema is None else {field.name.lower(): field for field in schema.fields}
-    if all(name.lower() in known for name in names):
-        fields = [T.StructField(name, known[name.lower()].dataType) for name in names]
-        values = [tuple(_fitting(value, field.dataType) for value, field in zip(row, fields)) for row in rows]
-        return spark.createDataFrame(values, T.StructType(fields))
-    # Spark infers the types of the columns that the table does not have.
-    frame = spark.createDataFrame(list(rows), names)
-    return frame.select(
-        *(col(_name(name)).cast(known[name.lower()].dataType) if name.lower() in known else col(_name(name))
-          for name in names)
-    ).toDF(*names)  # fmt: skip
+    """A frame in the types of the table's columns.
 
-
-def _fitting(value: Any, kind: T.DataType) -> Any:
-    """A value as PySpark wants it for a type: pandas has integers with missing values as floats, for one."""
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and isinstance(kind, T.IntegralType) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and isinstance(kind, T.FractionalType):
-        return Decimal(value) if isinstance(kind, T.DecimalType) else float(value)
-    if hasattr(value, "to_pydatetime"):
-        value = value.to_pydatetime()
-    if isinstance(value, datetime) and isinstance(kind, T.DateType):
-        return value.date()
-    return value
-
-
-def _name(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"
+    Args:
+        spark: The session.
+        names: Names of its columns.
+        rows: Their values.
+        schema: The columns of the table.
+        zone: The zone of naive times; see :func:`merganser._values.fitting`.
+        types: Types of columns that the table does not have. Those that it lacks are inferred.
+    """
+    known = {} if schema is None else {field.name.lower(): field.dataType for field in schema.fields}
+    found = [known.get(name.lower()) or (types or {}).get(name) for name in names]
+    values = list(rows)
+    inferred = [place for place, kind in enumerate(found) if kind is None]
+    if inferred:
+        local = None if _prefers_ntz(spark) else zone
+        unknown = [tuple(nested(row[place], local) for place in inferred) for row in values]
+        sample = spark.createDataFrame(unknown, [names[place] for place in inferred]).schema
+        for place, field in zip(inferred, sample.fields):
+            found[place] = field.dataType
+    fields = [T.StructField(name, kind) for name, kind in zip(names, found) if kind is not None]
+    fitted = [tuple(fitting(value, field.dataType, zone) for value, field in zip(row, fields)) for row in values]
+    return spark.createDataFrame(fitted, T.StructType(fields))

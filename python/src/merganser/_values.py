@@ -113,8 +113,8 @@ def _time(value: datetime, kind: T.DataType, zone: tzinfo | None) -> Any:
 def localized(value: datetime, zone: tzinfo) -> datetime:
     """A naive time as one of a zone.
 
-    A time that occurs twice is the later one, without daylight saving, as ``spark.createDataFrame`` has it of pandas;
-    one that is skipped is moved on by the gap.
+    A time that occurs twice is the later one, without daylight saving, as Spark has it of pandas; one that is skipped
+    is moved on by the gap.
     """
     if value.tzinfo is not None:
         return value

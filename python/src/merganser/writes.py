@@ -18,6 +18,7 @@ from merganser._arguments import (
     write_options,
 )
 from merganser._expressions import Assignments, Condition, assignments_of, condition_text
+from merganser._key_lookup import with_partitions
 from merganser._rows import Rows, frame_of
 from merganser._transport import Transport
 from merganser.config import merged_options
@@ -61,7 +62,9 @@ class TableWrites:
 
         Args:
             rows: Incoming rows, with the record key columns and, under event-time ordering, the ordering fields: a
-                frame of Spark, pandas or Arrow, or a list of dicts, or of tuples with a value for each column.
+                frame of Spark, pandas, Polars or Arrow, or a list of dicts, or of tuples with a value for each column.
+                NaN of pandas is null, NaN of the others a number. Times without a zone are those of the session's zone
+                in frames, and of this process in lists.
             options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
                 ``None`` uses the table's and the session's.
             txn: Application and version of this write, for every kind of write. Versions grow with each new write of
@@ -182,8 +185,13 @@ class TableWrites:
 
     @overload
     def delete(
-        self, keys: DataFrame, *, options: AnyOptions | None = None, txn: Transaction | None = None
-    ) -> CommitResult | StatementResult: ...
+        self,
+        keys: DataFrame,
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult: ...
     @overload
     def delete(
         self,
@@ -204,15 +212,6 @@ class TableWrites:
     ) -> DryRun: ...
     @overload
     def delete(
-        self,
-        keys: Rows | Iterable[Any],
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: Literal[True],
-    ) -> CommitResult | DryRun: ...
-    @overload
-    def delete(
         self, keys: Condition, *, options: AnyOptions | None = None, txn: Transaction | None = None
     ) -> StatementResult: ...
     @overload
@@ -221,8 +220,13 @@ class TableWrites:
     ) -> StatementResult: ...
     @overload
     def delete(
-        self, keys: Rows | Iterable[Any], *, options: AnyOptions | None = None, txn: Transaction | None = None
-    ) -> CommitResult | StatementResult: ...
+        self,
+        keys: Rows | Iterable[Any],
+        *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult: ...
 
     def delete(
         self,
@@ -237,17 +241,18 @@ class TableWrites:
 
         Args:
             keys: A frame with the key columns, and the partition columns where they are known: without them the keys
-                are looked up in all partitions, by a MERGE. Or a list of keys: values of the one key column, tuples of
-                values in the order of the key columns, or dicts. A string or a column in place of the keys is a
-                condition.
+                are looked up in all partitions. Or a list of keys: values of the one key column, tuples of values in
+                the order of the key columns, or dicts. A string or a column in place of the keys is a condition.
+                Rows of a table without key columns are deleted by their ``_hoodie_record_key`` and
+                ``_hoodie_partition_path``.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
             options: Settings of this delete alone. ``None`` uses the table's and the session's.
             txn: Application and version of this delete, as for :meth:`upsert`.
             dry_run: Delete nothing, and return what would be deleted.
 
         Returns:
-            :class:`CommitResult` for a write of keys, :class:`StatementResult` for a statement, :class:`DryRun` for
-            the dry run of a statement.
+            Of keys, a :class:`CommitResult`, which has the ``dry_run`` if it is one. Of a condition, a
+            :class:`StatementResult`, or the :class:`DryRun`.
 
         Raises:
             TypeError: Neither ``keys`` nor ``where`` is given, or both are.
@@ -263,14 +268,7 @@ class TableWrites:
             condition = condition_text("where", where, self._transport.sql_of)
             text = f"DELETE FROM {self.identifier} WHERE {condition}"
             return self._statement("delete", text, write_options(options, txn), dry_run)
-        frame = self._keys(keys)
-        partitions = [column.partition(".")[0].lower() for column in self._info.partition_by]
-        if not partitions or set(partitions) <= {column.lower() for column in frame.columns}:
-            return self._write("delete", frame, options, txn, dry_run)
-        merge = self.merge(frame).when_matched_delete()
-        if dry_run:
-            return merge.dry_run(options=options, txn=txn)
-        return merge.execute(options=options, txn=txn)
+        return self._write("delete", with_partitions(self._keys(keys), self._info), options, txn, dry_run)
 
     @overload
     def update(

@@ -15,7 +15,8 @@ from pyspark.sql import types as T
 from test_python_api import Rows, content, create, path, rows  # noqa: F401
 
 import merganser
-from merganser import Table, TableType, WhenMatchedDelete, WhenMatchedUpdate, WhenNotMatchedInsert
+from merganser import CommitResult, Table, TableType, WhenMatchedDelete, WhenMatchedUpdate, WhenNotMatchedInsert
+from merganser.options import SQL_EVOLUTION
 
 pytestmark = pytest.mark.e2e
 
@@ -112,6 +113,9 @@ def test_a_merge_adds_columns_where_it_may(spark: SparkSession, trips: Table) ->
     trips.merge(wider).with_schema_evolution().when_matched_update().execute()
     assert trips.schema.names == ["id", "day", "ts", "fare", "note"]
     assert [row["note"] for row in trips.df(where="id = 1").collect()] == ["late"]
+    assert spark.conf.get(SQL_EVOLUTION, "") == ""
+    trips.merge(wider.withColumn("other", F.lit(1))).when_matched_update().execute()
+    assert "other" not in trips.schema.names
 
 
 # ---- update and delete
@@ -143,6 +147,33 @@ def test_rows_are_deleted_by_condition_and_by_key(trips: Table, rows: Rows) -> N
     assert trips.delete([{"id": 1, "day": "a"}]).deleted == 1
     assert trips.delete(2).deleted == 1
     assert trips.delete(where=True).deleted == 1
+
+
+def test_deletes_by_key_return_commits_whether_their_partition_is_given_or_not(trips: Table, rows: Rows) -> None:  # noqa: F811
+    given, absent = rows((1, "a", None, None)).select("id", "day"), trips.df(where="id = 4").select("id")
+    for keys in (given, absent, [{"id": 1, "day": "a"}], [4], 4):
+        tried = trips.delete(keys, dry_run=True)
+        assert isinstance(tried, CommitResult)
+        assert tried.dry_run is not None
+        assert (tried.deleted, tried.dry_run.deleted) == (1, 1)
+    options = {"hoodie.parquet.compression.codec": "gzip"}
+    done = [trips.delete(keys, options=options, txn=(str(keys), 1)) for keys in (given, [4], given, [4])]
+    assert [(type(one), one.deleted, one.is_repetition) for one in done] == [
+        (CommitResult, 1, False), (CommitResult, 1, False), (CommitResult, 1, True), (CommitResult, 1, True)
+    ]  # fmt: skip
+    with pytest.raises(merganser.ColumnMissingError):
+        trips.delete(absent.withColumnRenamed("id", "other"))
+    assert content(trips.df()) == [(2, "a", 5, 2.0), (3, "a", 5, 3.0)]
+
+
+def test_rows_of_a_partitioned_table_without_key_columns_are_deleted_by_their_meta_columns(
+    spark: SparkSession, path: str  # noqa: F811
+) -> None:  # fmt: skip
+    table = Table.create(spark, path, COLUMNS, partition_by="day")
+    table.insert([(1, "a", 1, 1.0), (2, "a", 1, 2.0), (3, "b", 1, 3.0)])
+    keys = table.df(columns=["_hoodie_record_key", "_hoodie_partition_path"], where="id <> 2")
+    assert table.delete(keys).deleted == 2
+    assert content(table.df()) == [(2, "a", 1, 2.0)]
 
 
 # ---- rows that are no frame of Spark

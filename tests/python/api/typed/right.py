@@ -41,7 +41,7 @@ def writes(table: Table, changes: DataFrame) -> str:
     )
     deleted: StatementResult = table.delete(where=F.col("fare") < 0)
     also: StatementResult = table.delete("id = 'a'")
-    either: CommitResult | StatementResult = table.delete(keys=[("a", 1)])
+    by_key: CommitResult = table.delete(keys=[("a", 1)])
     merged: StatementResult = (
         table.merge(changes, F.col("t.id") == F.col("s.id"))
         .when_matched_delete("s.op = 'd'")
@@ -58,7 +58,7 @@ def writes(table: Table, changes: DataFrame) -> str:
     table.delete("id = 'b'", options=WriteOptions(compact_inline=True), txn=("job", 3), dry_run=True)
     table.delete(keys=["c"], txn=("job", 4))
     again: bool = table.merge(changes).when_matched_delete().execute(txn=("job", 5)).is_repetition or once.is_repetition
-    rows: int = done.inserted + updated.updated + deleted.deleted + also.deleted + either.deleted + merged.inserted
+    rows: int = done.inserted + updated.updated + deleted.deleted + also.deleted + by_key.deleted + merged.inserted
     return f"{rows} {again} {done.to_dict()['instant']} {table.merge(changes).when_matched_delete().sql()}"
 
 

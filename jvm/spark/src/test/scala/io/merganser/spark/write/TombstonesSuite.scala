@@ -1,9 +1,11 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{Change, Histories, MerganserException}
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.table.{DrawnPoints, Leftovers, TableSuite}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.storage.Storage
+import org.apache.spark.sql.SaveMode
 
 import scala.collection.mutable
 import scala.util.Random
@@ -132,6 +134,25 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
         assert(rows(at) == (if (isDeleted) Nil else Seq(row("k0", 4).toString)) :+ row("k2", 1).toString, failed)
         assert(Leftovers.of(at).isEmpty, failed)
       }
+    }
+
+  for (mergeOnRead <- Seq(false, true))
+    test("a dry run of a write that replaces a file with deletes, of a " +
+      (if (mergeOnRead) "merge-on-read table" else "copy-on-write table") + ", counts what the write counts") {
+      val options = retaining(mergeOnRead, bucketed = false)
+      upsert(storage, Seq(row("k0", 1), row("k2", 1)), options)
+      upsert(storage, Seq(delete("k0", 5)), options)
+      if (mergeOnRead) compact()
+      // A merge-on-read table gets new keys by a rewrite of the small file.
+      val changes = Seq(row("k0", 3), row("k4", 1))
+      def write(more: (String, String)*) =
+        FrameWrite.save(spark, storage.toString, SaveMode.Append, options ++ more, frame(changes).coalesce(1)).get
+      val preview = write("spark.merganser.write.dryRun" -> "true")
+      assert(preview.dryRun.get.rows.map(r => r.key -> r.outcome).toSet == Set("k0" -> "late", "k4" -> "inserted"))
+      assert(retainedFiles() == 1 && rows(storage) == Seq(row("k2", 1).toString))
+      val done = write()
+      assert((preview.counts, preview.rowsWritten) == ((done.counts, done.rowsWritten)))
+      assert(rows(storage) == Seq(row("k2", 1), row("k4", 1)).map(_.toString))
     }
 
   test("a table whose rule compares no ordering values is refused") {

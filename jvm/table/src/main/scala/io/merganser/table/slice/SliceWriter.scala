@@ -39,6 +39,7 @@ final case class MergeWritten(files: Seq[SliceWritten], counts: MergeCounts)
  *                them, and logs have full rows
  * @param changes  what change files have, if writes leave some beside the base files that replace others
  * @param compactions instants of pending compactions by file group; below version 8 new log files are named after them
+ * @param stored  the storage of the files that are replaced; None: that of the written ones
  */
 final case class SliceWriter(
     storage: Storage,
@@ -51,13 +52,15 @@ final case class SliceWriter(
     compactions: Map[FileGroupId, String] = Map.empty,
     eventTime: Option[EventTimeColumn] = None,
     history: Option[SchemaHistory] = None,
-    changes: Option[ChangeLogging] = None
+    changes: Option[ChangeLogging] = None,
+    stored: Option[Storage] = None
 ) {
   private[slice] val width = schema.length
 
   /** How base files retain deletes; None if they do not. */
   private[slice] val tombstones: Option[TombstoneFiles] =
-    config.tombstoneHours.map(new TombstoneFiles(storage, config, SliceWriter.rowSchema(schema), instant, _))
+    config.tombstoneHours.map(new TombstoneFiles(stored.getOrElse(storage), config, SliceWriter.rowSchema(schema),
+        instant, _))
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
   /** The columns of base files. */
@@ -107,7 +110,8 @@ final case class SliceWriter(
   /** The same writer, whose files and markers go nowhere: a dry run needs their sizes. */
   def discarding: SliceWriter = {
     val nowhere = DiscardedFiles.storage(storage)
-    copy(storage = nowhere, markers = new Markers(nowhere, instant), changes = None)
+    copy(storage = nowhere, markers = new Markers(nowhere, instant), changes = None,
+      stored = Some(stored.getOrElse(storage)))
   }
 
   /** Deletes a file that belongs to this write alone. In version 6, writes share log files. */

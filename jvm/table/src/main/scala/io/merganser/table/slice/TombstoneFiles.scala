@@ -11,6 +11,7 @@ import org.apache.spark.sql.types.StructType
 /**
  * The deletes in the base files that a write replaces and writes.
  *
+ * @param storage of the files that are replaced
  * @param columns of the rows that are written
  * @param instant of the write
  * @param hours   for which deletes are retained

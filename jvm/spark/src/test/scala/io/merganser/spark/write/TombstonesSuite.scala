@@ -161,6 +161,28 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     assert(e.condition == "TOMBSTONES_NEED_ORDERING")
   }
 
+  test("a table does not have both column rules, under which a late row after a delete is a new one, and deletes to " +
+    "retain") {
+    val plain = options(mergeOnRead = false, bucketed = false)
+    val rule  = "merganser.rule.column.v" -> "max"
+    def refused(action: => Any): String = {
+      val e = intercept[MerganserException](action)
+      assert(e.getMessage.contains("new row"))
+      e.condition
+    }
+    assert(refused(upsert(storage, Seq(row("k0", 1)), plain + rule + (Retained -> "24"))) == "TOMBSTONES_NEED_ORDERING")
+    upsert(storage, Seq(row("k0", 1)), plain + rule)
+    spark.sql(s"CREATE TABLE ruled USING merganser LOCATION '$storage'")
+    try {
+      def alter(change: String) = spark.sql(s"ALTER TABLE ruled $change")
+      assert(refused(alter(s"SET TBLPROPERTIES ('$Retained' = '1')")) == "TOMBSTONES_NEED_ORDERING")
+      alter(s"UNSET TBLPROPERTIES ('${rule._1}')")
+      alter(s"SET TBLPROPERTIES ('$Retained' = '1')")
+      assert(refused(alter(s"SET TBLPROPERTIES ('${rule._1}' = 'max')")) == "RULE_CHANGE_REFUSED")
+      assert(refused(call("change_rule", s", options => '${rule._1}=max'")) == "RULE_CHANGE_REFUSED")
+    } finally { spark.sql("DROP TABLE ruled"); () }
+  }
+
   test("Spark and a read-optimized query read the rows of a file that retains deletes") {
     val options = retaining(mergeOnRead = true, bucketed = false)
     upsert(storage, Seq(row("k0", 1), row("k2", 1), row("k4", 1)), options)

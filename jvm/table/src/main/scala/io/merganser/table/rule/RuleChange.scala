@@ -39,7 +39,8 @@ object RuleChange {
    *
    * @param schema the table's data columns
    * @throws MerganserException RULE_INVALID, UNKNOWN_OPTION, OPTION_VALUE_INVALID; RULE_CHANGE_REFUSED where the table
-   *                            has a rule of another kind, or none can be stored
+   *                            has a rule of another kind, or none can be stored, or it has ordering fields and does
+   *                            not merge by them, or retains deletes
    */
   def of(
       config: TableConfig,
@@ -52,6 +53,12 @@ object RuleChange {
     if (config.version < 9)
       throw refused(config, s"a table of version ${config.version} stores no rule",
         "Upgrade it with CALL upgrade_table")
+    // A rule of columns compares what the table's mode does not.
+    if (config.rule.isEmpty && MergeMode.of(config) == MergeMode.CommitTimeOrdering && config.orderingFields.nonEmpty)
+      throw refused(config,
+        s"its merge mode is ${MergeMode.CommitTimeOrdering} and it has ordering fields " +
+          s"(${config.orderingFields.mkString(", ")}), by which a rule of columns would merge",
+        "Write its rows to a table without ordering fields, or to one of EVENT_TIME_ORDERING")
     val before   = options(config.rule.getOrElse(DeclaredRule.Plain))
     val named    = set.map { case (key, value) => spelled(key, schema) -> value }
     val gone     = removed.map(spelled(_, schema))

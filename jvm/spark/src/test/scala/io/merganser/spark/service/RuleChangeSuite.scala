@@ -1,0 +1,41 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.{Change, MerganserException}
+import io.merganser.spark.LocalSession
+import io.merganser.table.TableSuite
+import io.merganser.table.properties.TableConfig
+import org.apache.spark.sql.Row
+
+/** What changes the merge rule of a table that has rows, and what is refused. */
+final class RuleChangeSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[1]"
+
+  private def row(key: String, ts: Long, value: String = "v") = Change(key, Some(ts), Seq(Some(value), Some("w")))
+
+  private def call(procedure: String, more: String = ""): Seq[Row] =
+    spark.sql(s"CALL $procedure(path => '$storage'$more)").collect().toSeq
+
+  private def changeRule(options: String*): Seq[Row] =
+    call("change_rule", s", options => map(${options.map(o => s"'$o'").mkString(", ")})")
+
+  test("a table of COMMIT_TIME_ORDERING with ordering fields gets no rule of columns, which would merge by them") {
+    upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = false, bucketed = false) +
+      ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
+    val before = TableConfig.load(storage).properties
+    val e      = intercept[MerganserException](changeRule("merganser.rule.column.v", "max"))
+    assert(e.condition == "RULE_CHANGE_REFUSED" && e.getMessage.contains("(ts)"))
+    assert(TableConfig.load(storage).properties == before)
+  }
+
+  for ((without, mode) <- Seq("ts" -> "COMMIT_TIME_ORDERING", "" -> "EVENT_TIME_ORDERING"))
+    test(s"a table with a merge mode of $mode has it again once its rule is removed") {
+      upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = false, bucketed = false).filterNot(_._2 == without))
+      def stored = TableConfig.load(storage).properties("hoodie.record.merge.mode")
+      assert(stored == mode)
+      changeRule("merganser.rule.column.v", "max")
+      assert(stored == "CUSTOM")
+      spark.sql(s"ALTER TABLE merganser.`$storage` UNSET TBLPROPERTIES ('merganser.rule.column.v')")
+      assert(stored == mode)
+    }
+}

@@ -6,7 +6,7 @@ import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.{NewTable, WriteConfig}
-import io.merganser.table.slice.LogVisibility
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import io.merganser.table.verify.{GroupComparison, OtherRule, RuleDifference, RuleReplay}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -89,7 +89,7 @@ object RuleComparison {
     val current = table.view.slices.map(_.group).toSet
     val groups = table.view.allSlices(table.view.partitions).filter(slice => current(slice.group))
       .groupBy(_.group).toSeq.sortBy { case (group, _) => (group.partitionPath, group.fileId) }
-      .map(_._2.sortBy(_.baseInstant).toIndexedSeq)
+      .map(group => ofOneRule(table, group._2.sortBy(_.baseInstant).toIndexedSeq)).filter(_.nonEmpty)
     val replay = new RuleReplay(table.storage, table.config, settings.rule, other, table.schema,
       LogVisibility(table.timeline), table.rowKey, session.sessionState.conf.sessionLocalTimeZone, most)
     val found =
@@ -111,6 +111,10 @@ object RuleComparison {
     )
   }
 
+  /** Those after the last slice whose logs were written under another rule than the table's. */
+  private def ofOneRule(table: OpenTable, slices: IndexedSeq[FileSlice]): IndexedSeq[FileSlice] =
+    slices.drop(slices.lastIndexWhere(!SliceReader.isOfRule(table.config, _)) + 1)
+
   private def first(examples: Seq[RuleDifference], most: Int): Seq[RuleDifference] =
     examples.sortBy(d => (d.partitionPath, d.key)).take(most)
 
@@ -120,6 +124,8 @@ object RuleComparison {
       if (single > 0)
         Some(s"$single of ${all.rows} rows have one retained version: what was merged into it before cannot be seen.")
       else None,
+      table.config.ruleSince.filter(_ => table.config.isMergeOnRead).map(since =>
+        s"The merge rule was changed after $since: versions in logs of before are not compared."),
       Some("Where a write rewrote a base file, " +
         (if (table.config.isMergeOnRead) "to put new keys into it, " else "as all writes to this table do, ") +
         "versions that lost are in no file."),

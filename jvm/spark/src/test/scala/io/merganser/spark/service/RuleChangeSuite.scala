@@ -38,4 +38,15 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
       spark.sql(s"ALTER TABLE merganser.`$storage` UNSET TBLPROPERTIES ('merganser.rule.column.v')")
       assert(stored == mode)
     }
+
+  test("after a change the rule is compared with another one, from the first slice of its own on") {
+    upsert(storage, Seq(row("k0", 5, "a")), options(mergeOnRead = true, bucketed = true))
+    upsert(storage, Seq(row("k0", 4, "b")), Map.empty)
+    changeRule("merganser.rule.column.v", "max")
+    upsert(storage, Seq(row("k0", 6, "A")), Map.empty)
+    assert(rows(storage) == Seq(row("k0", 6, "a").toString))
+    val other = call("compare_rule", ", rule => 'hoodie.write.record.merge.mode=EVENT_TIME_ORDERING'").toString
+    assert(other.contains("versions in logs of before are not compared"))
+    assert(other.contains("\"v\":\"A\""), other)
+  }
 }

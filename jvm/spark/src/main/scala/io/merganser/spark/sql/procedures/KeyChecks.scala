@@ -36,7 +36,7 @@ object CheckKeys extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     if (KeylessTable.is(table.config))
       throw MerganserException("DUPLICATES_WITHOUT_KEYS", "table" -> table.config.name)
-    val limit    = arguments.int("limit").getOrElse(parameters(1).default.get.toInt)
+    val limit    = arguments.limit(this).get
     val settings = arguments.settings(session, table)
     val isGlobal = IndexResolver.globalKeys(settings.index, table.config).isDefined
     val keys     = perKey(session, table).cache()
@@ -61,16 +61,20 @@ object CheckKeys extends TableProcedure {
   private def perKey(session: SparkSession, table: OpenTable): DataFrame = {
     val fields                      = table.config.recordKeyFields
     def text(field: String): Column = coalesce(col(field).cast(StringType), lit("null"))
+    // Two times of a repeated hour are one string.
+    val ids = if (table.config.storesKeys) Seq(col(MetaColumns.RecordKey)) else fields.map(col)
     val key =
-      if (fields.size == 1) text(fields.head)
+      if (table.config.storesKeys) ids.head
+      else if (fields.size == 1) text(fields.head)
       else concat_ws(",", fields.map(field => concat(lit(s"$field:"), text(field))): _*)
     val path =
       if (table.config.storesKeys) col(MetaColumns.PartitionPath)
       else concat_ws("/", table.config.partitionFields.map(col(_).cast(StringType)): _*)
     val rows = session.read.format("merganser").load(table.storage.basePath.toString)
-    rows.select(key.as("key"), fields.map(col(_).isNull).reduce(_ && _).as("is_null"), path.as("path"))
-      .groupBy("key", "is_null", "path").agg(count(lit(1)).as("in_path"))
-      .groupBy("key", "is_null").agg(sum("in_path").as(rowCount), max("in_path").as(most),
+    val id   = struct(ids.zipWithIndex.map { case (column, i) => column.as(s"key_$i") }: _*)
+    rows.select(id.as("id"), key.as("key"), fields.map(col(_).isNull).reduce(_ && _).as("is_null"), path.as("path"))
+      .groupBy("id", "key", "is_null", "path").agg(count(lit(1)).as("in_path"))
+      .groupBy("id", "key", "is_null").agg(sum("in_path").as(rowCount), max("in_path").as(most),
         sort_array(collect_list("path")).as(paths))
   }
 }

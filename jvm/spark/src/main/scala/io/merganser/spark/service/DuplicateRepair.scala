@@ -58,7 +58,8 @@ object DuplicateRepair {
 
   /**
    * @param partition path of the one partition to repair; None: all
-   * @throws MerganserException DUPLICATES_WITHOUT_KEYS, PARTITIONS_NOT_FOUND, and what a write throws
+   * @throws MerganserException DUPLICATES_WITHOUT_KEYS, PARTITIONS_NOT_FOUND, DRY_RUN_OF_SERVICE, and what a write
+   *                            throws
    */
   def run(
       session: SparkSession,
@@ -67,6 +68,7 @@ object DuplicateRepair {
       partition: Option[String]
   ): DuplicateReport = {
     require(opened, partition)
+    settings.requireNoDryRun("repair duplicates of", opened.config.name)
     val config  = of(settings)
     val buckets = IndexResolver.bucketsOf(settings.index, opened)
     val started = new Counted(session, settings, partition, buckets)

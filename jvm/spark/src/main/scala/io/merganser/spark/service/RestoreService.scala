@@ -17,7 +17,7 @@ object RestoreService {
       instant: String,
       isPreview: Boolean
   ): RestoreReport = {
-    val service = of(table, settings)
+    val service = of(table, settings, isPreview)
     if (isPreview) service.previewRestore(instant) else registered(session, table, settings, service.restore(instant))
   }
 
@@ -39,13 +39,15 @@ object RestoreService {
       instant: Option[String],
       isPreview: Boolean
   ): RestoreReport = {
-    val service = of(table, settings)
+    val service = of(table, settings, isPreview)
     if (isPreview) service.previewRollback(instant)
     else registered(session, table, settings, service.rollback(instant))
   }
 
-  private def of(table: OpenTable, settings: WriteConfig): Restoring =
+  private def of(table: OpenTable, settings: WriteConfig, isPreview: Boolean): Restoring = {
+    if (!isPreview) settings.requireNoDryRun("restore", table.config.name)
     new Restoring(table.storage, table.config, Transaction.Options.of(settings).copy(opened = Some(table.timeline)))
+  }
 
   private def registered(
       session: SparkSession,

@@ -40,6 +40,7 @@ object RuleService {
       settings: WriteConfig,
       set: Map[String, String]
   ): Result = {
+    settings.requireNoDryRun("change the merge rule of", table.config.name)
     val expected = preview(table, set)
     if (expected.compacted > 0) CompactionService.scheduleAndRun(session, table, settings)
     Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)

@@ -20,6 +20,7 @@ object UpgradeService {
         Options.DropIndexes.names ++ Options.AllowUnknownProperties.names ++ Options.ofLocks.flatMap(_.names)).toSet
       val settings =
         WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
+      settings.requireNoDryRun("upgrade", table.config.name)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) {
         CompactionService.scheduleAndRun(session, table.refreshed(), settings)

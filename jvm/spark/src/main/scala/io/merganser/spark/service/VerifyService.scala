@@ -64,6 +64,7 @@ object VerifyService {
    * examines the table again.
    *
    * @param plain settings as those of the services that repair
+   * @throws MerganserException DRY_RUN_OF_SERVICE
    */
   def repair(
       session: SparkSession,
@@ -72,6 +73,7 @@ object VerifyService {
       plain: WriteConfig,
       sample: Option[Int]
   ): VerifyReport = {
+    plain.requireNoDryRun("repair", table.config.name)
     val found = verify(session, table, settings, sample)
     val kinds = found.findings.map(_.kind).toSet
     if (kinds(FindingKind.PartitionMetadata)) RepairService.partitions(table, plain).add(dryRun = false)

@@ -121,6 +121,16 @@ final case class WriteConfig(
   /** Whether a write without rows makes a commit; one of a transaction does, by which a repetition finds it. */
   def commitsEmpty: Boolean = allowEmptyCommit || transaction.isDefined
 
+  /**
+   * For services that change rows, rules or the version of a table: a dry run is one of writes, and theirs are others.
+   *
+   * @param what a verb with its object
+   * @throws MerganserException DRY_RUN_OF_SERVICE
+   */
+  def requireNoDryRun(what: String, table: String): Unit =
+    if (dryRun.isDefined)
+      throw MerganserException("DRY_RUN_OF_SERVICE", "what" -> what, "table" -> table, "key" -> Options.DryRun.key)
+
   /** Milliseconds between the heartbeats that show other writers that this one is alive; None where none are needed. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
 

@@ -1,0 +1,55 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.{Change, MerganserException}
+import io.merganser.spark.LocalSession
+import io.merganser.table.TableSuite
+import org.apache.spark.sql.Row
+
+/** What procedures accept, refuse and show. */
+final class ProceduresSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[1]"
+
+  private def row(key: String, ts: Long, value: String = "v") = Change(key, Some(ts), Seq(Some(value), Some("w")))
+
+  private def call(procedure: String, more: String = ""): Seq[Row] =
+    spark.sql(s"CALL $procedure(path => '$storage'$more)").collect().toSeq
+
+  private def refused(action: => Any): MerganserException = intercept[MerganserException](action)
+
+  private def inSession[T](settings: (String, String)*)(body: => T): T = {
+    settings.foreach { case (key, value) => spark.conf.set(key, value) }
+    try body
+    finally settings.foreach { case (key, _) => spark.conf.unset(key) }
+  }
+
+  test("services that change rows, rules or versions refuse the session's dry run, and change nothing") {
+    val created = options(mergeOnRead = false, bucketed = false)
+    upsert(storage, Seq(row("k0", 1)), created)
+    upsert(storage, Seq(row("k0", 2)), created + ("hoodie.datasource.write.operation" -> "bulk_insert"))
+    inSession("spark.merganser.write.dryRun" -> "true") {
+      for (
+        (service, arguments) <- Seq("repair_deduplicate" -> ", dry_run => false", "verify_table" -> ", repair => true",
+          "rollback_to_instant" -> "", "change_rule" -> ", options => 'merganser.rule.column.v=max'")
+      ) withClue(service)(assert(refused(call(service, arguments)).condition == "DRY_RUN_OF_SERVICE"))
+      assert(call("repair_deduplicate").head.getLong(2) == 1)
+    }
+    assert(rows(storage).size == 2)
+    assert(call("repair_deduplicate", ", dry_run => false").head.getLong(2) == 1)
+    assert(rows(storage) == Seq(row("k0", 2).toString))
+  }
+
+  for (storesKeys <- Seq(true, false))
+    test("two times of a repeated hour are two keys" + (if (storesKeys) "" else " where keys are not stored")) {
+      val frame = spark.sql("SELECT timestamp_micros(id * 3600000000 + 1698537600000000) AS t, id FROM range(4)")
+      frame.write.format("merganser").mode("append").option("hoodie.table.name", "t").option(
+        "hoodie.datasource.write.recordkey.field", "t").option("hoodie.populate.meta.fields", storesKeys.toString)
+        .option("hoodie.datasource.write.operation", "bulk_insert").save(storage.toString)
+      inSession("spark.sql.session.timeZone" -> "Europe/Berlin") {
+        assert(frame.selectExpr("CAST(t AS STRING)").distinct().count() < 4)
+        val found = call("check_keys").head
+        assert((found.getLong(0), found.getLong(1), found.getLong(2)) == ((4L, 4L, 0L)))
+      }
+      assert(refused(call("check_keys", ", limit => -1")).condition == "CALL_ARGUMENT_INVALID")
+    }
+}

@@ -2,6 +2,7 @@ package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.RuleUpdate
+import io.merganser.table.options.CompactionStrategy
 import io.merganser.table.rule.{ChangedPart, RuleChange}
 import io.merganser.table.settings.{TableAccess, WriteConfig}
 import org.apache.spark.sql.SparkSession
@@ -10,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 object RuleService {
 
   /**
+   * @param parts     options of the rule that change
    * @param compacted file slices whose logs are merged by the rule of before, or that would be
    */
   final case class Result(parts: Seq[ChangedPart], compacted: Int)
@@ -33,6 +35,13 @@ object RuleService {
     Result(parts, if (parts.isEmpty) 0 else RuleUpdate.withLogs(table.storage, table.config, table.timeline).size)
   }
 
+  /** A compaction of every file slice, whichever those of the table take. */
+  private def ofAllLogs(settings: WriteConfig): WriteConfig = {
+    val compaction = settings.compaction
+    val choice     = compaction.choice.copy(strategies = Seq(CompactionStrategy.UnBounded))
+    settings.copy(compaction = compaction.copy(choice = choice))
+  }
+
   /** Merges all logs by the rule that the table has, then changes it. */
   def compactAndChange(
       session: SparkSession,
@@ -42,7 +51,7 @@ object RuleService {
   ): Result = {
     settings.requireNoDryRun("change the merge rule of", table.config.name)
     val expected = preview(table, set)
-    if (expected.compacted > 0) CompactionService.scheduleAndRun(session, table, settings)
+    if (expected.compacted > 0) CompactionService.scheduleAndRun(session, table, ofAllLogs(settings))
     Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)
   }
 }

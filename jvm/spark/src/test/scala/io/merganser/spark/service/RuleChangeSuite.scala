@@ -39,6 +39,15 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
       assert(stored == mode)
     }
 
+  test("a change compacts all logs, also those that the table's compactions do not take") {
+    upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = true, bucketed = true))
+    upsert(storage, Seq(row("k0", 6)), Map.empty)
+    val changed = changeRule("hoodie.compaction.strategy", "LogFileNumBasedCompactionStrategy",
+      "hoodie.compaction.logfile.num.threshold", "5", "merganser.rule.column.v", "max")
+    assert(changed.map(_.getInt(3)) == Seq(1))
+    assert(view(storage).slices.forall(_.logs.isEmpty))
+  }
+
   test("after a change the rule is compared with another one, from the first slice of its own on") {
     upsert(storage, Seq(row("k0", 5, "a")), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 4, "b")), Map.empty)

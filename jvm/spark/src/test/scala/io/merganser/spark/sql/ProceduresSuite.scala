@@ -39,6 +39,14 @@ final class ProceduresSuite extends TableSuite with LocalSession {
     assert(rows(storage) == Seq(row("k0", 2).toString))
   }
 
+  test("show_merge_config shows no secret") {
+    upsert(storage, Seq(row("k0", 1)), options(mergeOnRead = false, bucketed = false))
+    Seq("hoodie.record.merge.property.password", "hoodie.some.password").foreach { key =>
+      val shown = call("show_merge_config", s", options => map('$key', 's3cret')")
+      assert(shown.exists(_.getString(0) == key) && !shown.mkString.contains("s3cret"), key)
+    }
+  }
+
   for (storesKeys <- Seq(true, false))
     test("two times of a repeated hour are two keys" + (if (storesKeys) "" else " where keys are not stored")) {
       val frame = spark.sql("SELECT timestamp_micros(id * 3600000000 + 1698537600000000) AS t, id FROM range(4)")

@@ -10,7 +10,7 @@ import scala.annotation.tailrec
 /**
  * A setting as it holds for writes of a table.
  *
- * @param value    None if nothing sets it and it has no default
+ * @param value    None if nothing sets it and it has no default, and where it has no effect
  * @param source   `table`, `option`, `session` or `default`; `inferred` where other properties of the table imply it
  * @param conflict what is configured but is refused, ignored or without effect; None if nothing is
  */
@@ -40,14 +40,13 @@ object EffectiveSettings {
     val (found, others)     = refused.partition(r => known.exists(_.key.equalsIgnoreCase(r.key)))
     known.map { one =>
       one.copy(conflict = one.conflict.orElse(found.find(_.key.equalsIgnoreCase(one.key)).flatMap(_.conflict)))
-    } ++ ofRule(table) ++ ignored(settings, options, sessionConf) ++ others
+    } ++ ofRule(table) ++ ignored(settings, options) ++ others
   }
 
-  /** Options that a write accepts without effect. */
-  private def ignored(settings: Settings, options: Map[String, String], sessionConf: Map[String, String]) =
+  /** Options that a write accepts without effect. Without their values, of which some are secrets. */
+  private def ignored(settings: Settings, options: Map[String, String]) =
     settings.ignored.map { one =>
-      val value = options.get(one.key).orElse(sessionConf.get(one.key)).orElse(sessionConf.get(s"spark.${one.key}"))
-      EffectiveSetting(one.key, value, if (options.contains(one.key)) "option" else "session", OptionScope.OfWrite,
+      EffectiveSetting(one.key, None, if (options.contains(one.key)) "option" else "session", OptionScope.OfWrite,
         Some(s"It has no effect: ${one.instead}."), "")
     }
 
@@ -73,7 +72,7 @@ object EffectiveSettings {
         val key                = e.parameters.getOrElse("key", "")
         def isIt(name: String) = name.equalsIgnoreCase(key) || name.equalsIgnoreCase(s"spark.$key")
         val source             = if (options.keys.exists(isIt)) "option" else "session"
-        val value = (options.filter(o => isIt(o._1)) ++ sessionConf.filter(o => isIt(o._1))).values.headOption
+        val value = options.find(o => isIt(o._1)).orElse(sessionConf.find(o => isIt(o._1))).map(_._2)
         // Without a name that can be left out, the table cannot be written to at all.
         if (value.isEmpty) {
           val whole = EffectiveSetting(e.condition, None, "table", OptionScope.OfTable, Some(e.getMessage), "")

@@ -38,6 +38,16 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert(refused.value.contains("ts") && refused.conflict.exists(_.contains("CONFIG_CONFLICT")))
   }
 
+  test("a refused option has its own value, not the session's; one without effect has none, which may be a secret") {
+    val size  = "hoodie.parquet.max.file.size"
+    val found = settings(s"$size.x" -> "option")(s"spark.$size.x" -> "session")
+    assert((found(s"$size.x").value, found(s"$size.x").source) == ((Some("option"), "option")))
+    val password = "hoodie.metrics.datadog.api.key"
+    val ignored  = settings("hoodie.metrics.on" -> "true", password -> "s3cret")()
+    assert(ignored.values.filter(_.conflict.exists(_.contains("no effect"))).forall(_.value.isEmpty))
+    assert(ignored.contains("hoodie.metrics.on") && !ignored.values.exists(_.toString.contains("s3cret")))
+  }
+
   test("options that are unknown, invalid or without effect are among the settings, with the reason") {
     val found = settings("hoodie.combine.before.upsrt" -> "true", "hoodie.metadata.enable" -> "true")(
       "hoodie.parquet.max.file.size" -> "large")

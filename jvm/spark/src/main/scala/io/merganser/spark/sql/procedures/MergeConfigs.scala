@@ -35,7 +35,15 @@ object ShowMergeConfig extends TableProcedure {
     val warning = CompiledRule.warning(table.config, table.schema)
     EffectiveSettings.of(table.config, arguments.options("options"), FrameWrite.sessionConf(session)).map { one =>
       val conflict = one.conflict.orElse(warning.filter(_ => one.key == Options.MergeModeOption.key))
-      row(one.copy(conflict = conflict))
+      row(withoutSecrets(session, one.copy(conflict = conflict)))
+    }
+  }
+
+  /** A value whose name is one of those that Spark takes for secrets is replaced, also where a message has it. */
+  private def withoutSecrets(session: SparkSession, one: EffectiveSetting): EffectiveSetting = {
+    val shown = session.sessionState.conf.redactOptions(Map(one.key -> ""))(one.key)
+    one.value.filter(value => shown.nonEmpty && value.nonEmpty).fold(one) { value =>
+      one.copy(value = Some(shown), conflict = one.conflict.map(_.replace(value, shown)))
     }
   }
 

@@ -45,15 +45,11 @@ object ServicePreviews {
   /** Rows to show, unless a number is given. */
   private val Rows = 20
 
-  /**
-   * Names of services, and the parameters that each takes besides the table.
-   *
-   * `where` and `order` are those of `run_clustering`.
-   */
+  /** Names of services, and the parameters that each takes besides the table, the settings and the filter. */
   val parameters: Map[String, Seq[String]] = Map(
     "compaction" -> Nil,
     "log_compaction" -> Nil,
-    "clustering" -> Nil,
+    "clustering" -> Seq("order", "order_strategy", "predicate"),
     "clean" -> Nil,
     "archiving" -> Seq("min_commits", "max_commits"),
     "savepoint" -> Seq("instant"),

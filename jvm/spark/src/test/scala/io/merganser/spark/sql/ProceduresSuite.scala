@@ -47,6 +47,18 @@ final class ProceduresSuite extends TableSuite with LocalSession {
     }
   }
 
+  test("a dry run of a service refuses arguments of others, and knows the service by its procedure's name too") {
+    upsert(storage, Seq(row("k0", 1)), options(mergeOnRead = true, bucketed = false))
+    upsert(storage, Seq(row("k0", 2)), Map.empty)
+    def dry(service: String, more: String = "") = call("dry_run_service", s", service => '$service'$more")
+    for (argument <- Seq("order => 'v'", "order_strategy => 'linear'", "predicate => 'part = 1'", "partition => 'p'"))
+      assert(refused(dry("compaction", s", $argument")).condition == "CALL_ARGUMENT_INVALID", argument)
+    assert(dry("compaction").size == 1 && dry("run_compaction") == dry("compaction"))
+    assert(dry("clustering", ", order => 'v'") == dry("run_clustering", ", order => 'v'"))
+    assert(dry("archive_commits", ", min_commits => 1, max_commits => 2").isEmpty)
+    assert(dry("remove_orphan_files").isEmpty)
+  }
+
   for (storesKeys <- Seq(true, false))
     test("two times of a repeated hour are two keys" + (if (storesKeys) "" else " where keys are not stored")) {
       val frame = spark.sql("SELECT timestamp_micros(id * 3600000000 + 1698537600000000) AS t, id FROM range(4)")

@@ -12,8 +12,25 @@ object DryRunOfService extends TableProcedure {
 
   private val names = ServicePreviews.parameters.keys.toSeq.sorted
 
+  /** Names of the procedures that run them. */
+  private val procedures: Map[String, String] = Map(
+    RunCompaction.name -> "compaction",
+    RunLogCompaction.name -> "log_compaction",
+    RunClustering.name -> "clustering",
+    RunClean.name -> "clean",
+    ArchiveCommits.name -> "archiving",
+    CreateSavepoint.name -> "savepoint",
+    RestoreToInstant.name -> "restore",
+    RollbackToSavepoint.name -> "restore_savepoint",
+    RollbackToInstant.name -> "rollback",
+    UpgradeTable.name -> "upgrade",
+    RepairDeduplicate.name -> "repair_duplicates",
+    RepairAddPartitionMeta.name -> "repair_partitions",
+    RemoveOrphanFiles.name -> "remove_orphans"
+  )
+
   override val parameters: Seq[Parameter] = Seq(
-    Parameter("service", StringType, names.mkString(", "), isRequired = true),
+    Parameter("service", StringType, s"${names.mkString(", ")}; or the procedure that runs it", isRequired = true),
     Parameter.table,
     Parameter("instant", StringType, "of a savepoint, a restore or a rollback: requested time of the write"),
     Parameter("partition", StringType, "of repair_duplicates: path of the one partition"),
@@ -43,18 +60,19 @@ object DryRunOfService extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val service = arguments.required("service").toLowerCase(java.util.Locale.ROOT)
+    val named   = arguments.required("service").toLowerCase(java.util.Locale.ROOT)
+    val service = procedures.getOrElse(named, named)
     val own = ServicePreviews.parameters.getOrElse(service,
       throw arguments.invalid("service", service, names.mkString(", ")))
-    val named = Seq("instant", "partition").flatMap(n => arguments.string(n).map(n -> _)) ++
+    val values = Seq("instant", "partition", "order", "order_strategy", "predicate").flatMap(n => arguments.string(n).map(n -> _)) ++
       Seq("min_commits", "max_commits", "rows").flatMap(n => arguments.int(n).map(v => n -> v.toString)) ++
       arguments.time("older_than").map(millis => "older_than" -> millis.toString)
-    named.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>
+    values.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>
       throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
     val configured = arguments.settings(session, table)
     val settings   = if (service == "clustering") clustering(session, table, arguments, configured) else configured
-    ServicePreviews.of(session, table, settings, service, named.toMap).map(row)
+    ServicePreviews.of(session, table, settings, service, values.toMap).map(row)
   }
 
   private def clustering(

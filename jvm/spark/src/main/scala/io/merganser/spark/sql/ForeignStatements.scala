@@ -2,10 +2,12 @@ package io.merganser.spark.sql
 
 import hudi.DefaultSource
 import io.merganser.merge.MerganserException
+import io.merganser.spark.{MerganserCatalog, MerganserLakeCatalog}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedIdentifier, UnresolvedTableOrView}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.internal.SQLConf
 
@@ -18,6 +20,8 @@ import scala.util.Try
  */
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
+
+  private val OurCatalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
 
   /** What to write instead, by the first words. */
   private val OfDelta = Seq(
@@ -39,8 +43,10 @@ private[sql] object ForeignStatements {
     val plan =
       try parsed
       catch { case e: ParseException => throw ofDelta(text).fold[Throwable](e)(_.causedBy(e)) }
-    providerOf(plan).filter(provider => Hudi(provider.toLowerCase(Locale.ROOT)) && !isLoaded(provider)).foreach(
-      provider => throw MerganserException("HUDI_NOT_LOADED", "provider" -> provider))
+    created(plan).foreach { case (name, provider) =>
+      if (Hudi(provider.toLowerCase(Locale.ROOT)) && !isOfOtherCatalog(name) && !isLoaded(provider))
+        throw MerganserException("HUDI_NOT_LOADED", "provider" -> provider)
+    }
     plan match {
       case describe: DescribeColumn if !isTable(describe.relation) => ofDelta(text).foreach(throw _)
       case _                                                       =>
@@ -63,12 +69,24 @@ private[sql] object ForeignStatements {
     case _ => true
   }
 
-  private def providerOf(plan: LogicalPlan): Option[String] = plan match {
-    case statement: CreateTable          => statement.tableSpec.provider
-    case statement: CreateTableAsSelect  => statement.tableSpec.provider
-    case statement: ReplaceTable         => statement.tableSpec.provider
-    case statement: ReplaceTableAsSelect => statement.tableSpec.provider
+  /** The name of the table that a statement creates, as its parser leaves it, and the provider. */
+  private def created(plan: LogicalPlan): Option[(LogicalPlan, String)] = plan match {
+    case statement: CreateTable          => statement.tableSpec.provider.map(statement.name -> _)
+    case statement: CreateTableAsSelect  => statement.tableSpec.provider.map(statement.name -> _)
+    case statement: ReplaceTable         => statement.tableSpec.provider.map(statement.name -> _)
+    case statement: ReplaceTableAsSelect => statement.tableSpec.provider.map(statement.name -> _)
     case _                               => None
+  }
+
+  /** Whether a name is one of a catalog that is neither the session's nor ours: it may have providers of its own. */
+  private def isOfOtherCatalog(name: LogicalPlan): Boolean = SparkSession.getActiveSession.exists { session =>
+    def configured(catalog: String) = session.conf.getOption(s"spark.sql.catalog.$catalog")
+    val first = name match {
+      case identifier: UnresolvedIdentifier if identifier.nameParts.length > 1 => Some(identifier.nameParts.head)
+      case _                                                                   => None
+    }
+    val catalog = first.filter(configured(_).isDefined).getOrElse(session.catalog.currentCatalog())
+    catalog != CatalogManager.SESSION_CATALOG_NAME && !configured(catalog).exists(OurCatalogs)
   }
 
   private def isLoaded(provider: String): Boolean =

@@ -59,6 +59,16 @@ final class ProceduresSuite extends TableSuite with LocalSession {
     assert(dry("remove_orphan_files").isEmpty)
   }
 
+  test("USING hudi is refused in the session's catalog and in ours, and left to others") {
+    def parsed(table: String): Any = spark.sessionState.sqlParser.parsePlan(s"CREATE TABLE $table (id INT) USING hudi")
+    inSession("spark.sql.catalog.lake" -> "io.merganser.spark.MerganserLakeCatalog",
+      "spark.sql.catalog.other" -> "com.example.OtherCatalog") {
+      for (table <- Seq("t", "default.t", "spark_catalog.default.t", "lake.default.t"))
+        assert(refused(parsed(table)).condition == "HUDI_NOT_LOADED", table)
+      parsed("other.default.t")
+    }
+  }
+
   for (storesKeys <- Seq(true, false))
     test("two times of a repeated hour are two keys" + (if (storesKeys) "" else " where keys are not stored")) {
       val frame = spark.sql("SELECT timestamp_micros(id * 3600000000 + 1698537600000000) AS t, id FROM range(4)")

@@ -46,7 +46,7 @@ final class Decisions(ordering: RowOrder) {
       if (ordering != null && ordering.compare(merge.storedRow, merge.row) == 0) ties += 1
       if (merge.isMade) filled += 1
     case Outcome.Inserted => inserted += 1
-    case Outcome.Late     => late += 1
+    case Outcome.Late     => if (!merge.isIgnoredDelete(ordering)) late += 1
     case Outcome.Deleted  => deleted += 1
     case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else tombstones += 1
     case _                => ()

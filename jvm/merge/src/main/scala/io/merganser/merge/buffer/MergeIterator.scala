@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{KeyFold, Version}
+import io.merganser.merge.{KeyFold, RowOrder, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /**
@@ -43,6 +43,14 @@ abstract class MergeIterator(fold: KeyFold) {
 
   /** For Absent: whether the winner is a partial version that belongs to no row; otherwise it is a delete. */
   final def isIgnored: Boolean = winner.isPartial && !winner.isDelete
+
+  /**
+   * For Late: whether the newest version is a delete that is not late-arriving, which the rule ignores.
+   *
+   * @param ordering null under a rule without ordering
+   */
+  final def isIgnoredDelete(ordering: RowOrder): Boolean =
+    newest.isDelete && (ordering == null || ordering.compare(newest.row, storedRow) >= 0)
 
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {

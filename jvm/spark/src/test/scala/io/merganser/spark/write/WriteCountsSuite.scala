@@ -5,7 +5,7 @@ import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.TableSuite
-import io.merganser.table.timeline.MergeCounts
+import io.merganser.table.timeline.{Lateness, MergeCounts}
 import org.apache.spark.sql.SaveMode
 
 /** What a write counts beside new and changed rows; the commit has the same counts. */
@@ -54,6 +54,24 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     write(filling)(row("k0", 1, "a"), row("k2", 1, "a"), row("k4", 1, "a"))
     val counts = write(filling)(row("k0", 2, null, "x"), row("k2", 2, "b"), row("k4", 1, null))
     assert((counts.updated, counts.filled, counts.noOps) == ((3L, 3L, 1L)))
+  }
+
+  test("a delete that the rule ignores is not late, and one with a smaller ordering value is") {
+    val ignoring = options(mergeOnRead = false, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
+      "merganser.rule.delete" -> "ignore")
+    write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
+    val counts = write(ignoring)(delete("k0", 9), delete("k2", 3))
+    assert(counts == MergeCounts(unchanged = 1, late = 1, lateness = Lateness(Map("under 10" -> 1L))))
+    assert(rows(storage).size == 2)
+  }
+
+  test("a dry run counts what a delete that the rule ignores does to the rows of a merge-on-read table") {
+    val ignoring = options(mergeOnRead = true, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
+      "merganser.rule.delete" -> "ignore")
+    write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
+    val result = FrameWrite.save(spark, storage.toString, SaveMode.Append,
+      ignoring + ("spark.merganser.write.dryRun" -> "true"), frame(Seq(delete("k0", 9), delete("k2", 3))).coalesce(1))
+    assert(result.get.dryRun.get.merged == MergeCounts(late = 1))
   }
 
   for (isDry <- Seq(false, true))

@@ -65,10 +65,12 @@ private[slice] final class OpenBaseFile(
   def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
     val row = merge.row
     merge.outcome match {
-      case Outcome.Unchanged => unchanged += 1
+      case Outcome.Unchanged                               => unchanged += 1
+      case Outcome.Late if merge.isIgnoredDelete(ordering) => unchanged += 1
       case Outcome.Late =>
         late += 1
-        if (ordering != null) {
+        // A rule of a user's may choose against the ordering values.
+        if (ordering != null && ordering.compare(merge.newest.row, merge.storedRow) < 0) {
           if (lateness == null) lateness = new Lateness.Counter(ordering.first)
           lateness.add(merge.storedRow, merge.newest.row)
         }

@@ -6,7 +6,8 @@ package io.merganser.table.timeline
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced
- * @param unchanged       unchanged stored rows of rewritten files, except for those counted as `late`
+ * @param unchanged       unchanged stored rows of rewritten files, except for those counted as `late`; with those of
+ *                        which the rule ignores a delete
  * @param late            keys with late-arriving versions only: all lost to the stored row
  * @param deleted         stored rows removed
  * @param ties            updated rows whose ordering value was equal to the stored one

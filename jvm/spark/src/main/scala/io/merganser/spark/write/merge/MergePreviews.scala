@@ -165,10 +165,12 @@ private[merge] final class LogPreview(
       val outcome        = outcomeOf(older, newer)
       val isUpdated      = outcome == Outcome.Updated
       val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
+      val isIgnoredDelete = older != null && last.version.isDelete &&
+        (ordering == null || ordering.compare(last.version.row, older) >= 0)
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),
-        late = one(outcome == Outcome.Late),
+        late = one(outcome == Outcome.Late && !isIgnoredDelete),
         deleted = one(outcome == Outcome.Deleted),
         ties = one(isUpdated && ordering != null && ordering.compare(older, newer) == 0),
         filled = one(isUpdated && (last.after.row ne last.version.row)),

@@ -48,6 +48,15 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     assert(view(storage).slices.forall(_.logs.isEmpty))
   }
 
+  test("values that mark retractions are refused where an option could not list them") {
+    for (value <- Seq("-U,-X", " -U")) {
+      val whole = s"""{"version":1,"columns":{},"retract":{"column":"v","values":["$value"]}}"""
+      val e = intercept[MerganserException](upsert(storage, Seq(row("k0", 5)),
+          options(mergeOnRead = false, bucketed = false) + ("merganser.rule" -> whole)))
+      assert(e.condition == "RULE_INVALID" && e.getMessage.contains(s"'$value'"), e.getMessage)
+    }
+  }
+
   test("after a change the rule is compared with another one, from the first slice of its own on") {
     upsert(storage, Seq(row("k0", 5, "a")), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 4, "b")), Map.empty)

@@ -32,7 +32,10 @@ object RuleDeclaration {
       rule.columns.foreach { case (column, function) => requirePossible(table, schema, column, function) }
       requireGroups(table, schema, rule)
       requireDeletes(table, rule)
-      rule.retract.foreach(requireRetractable(table, schema, rule, _))
+      rule.retract.foreach { retraction =>
+        requireListable(table, retraction)
+        requireRetractable(table, schema, rule, retraction)
+      }
       Some(rule).filterNot(_.isPlain).map { rule =>
         requireAlone(settings, table, rule)
         rule
@@ -208,6 +211,14 @@ object RuleDeclaration {
           s"a delete of group '${group.name}' is to '${group.delete}', and each delete removes the row, since the " +
             "table has no ordering fields",
           s"Set ${Options.RuleDelete.key} to ignore or reset_group, or give the table ordering fields"))
+
+  /** The values of the whole rule as JSON are those of an option too, which separates them by commas. */
+  private def requireListable(table: TableConfig, retraction: Retraction): Unit =
+    retraction.values.find(value => OptionKind.NameList.split(value) != Seq(value)).foreach { value =>
+      throw invalid(table.name,
+        s"the value '$value' of column '${retraction.column}' is empty, or has a comma or outer spaces",
+        "Mark retractions by another value")
+    }
 
   /** Each column is a sum, or one that the row after the update replaces. */
   private def requireRetractable(

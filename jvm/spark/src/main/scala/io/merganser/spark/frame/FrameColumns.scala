@@ -60,7 +60,10 @@ private[frame] object FrameColumns {
     // Logs with full rows: the rule would be applied both when they are written and when they are read.
     val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
       (settings.rule.isInstanceOf[StoredRule.UserMerger] || settings.rule.addsValues)
-    val isPartial = provided(frame, data, settings).nonEmpty || retractions(frame.schema, settings).isDefined
+    val isPartial = provided(frame, data, settings).nonEmpty
+    for (column <- retractions(frame.schema, settings) if !isDelete && mergesTwice && !isPartial)
+      throw MerganserException("RETRACTIONS_NEED_PARTIAL_ROWS", "operation" -> settings.operation,
+        "table" -> config.name, "column" -> column)
     if (!isDelete && mergesTwice && isPartial)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

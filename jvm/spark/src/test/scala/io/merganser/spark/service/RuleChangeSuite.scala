@@ -57,6 +57,21 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     }
   }
 
+  test("retractions of a table with versions of its columns are refused by the name of their column") {
+    val columns = "id INT, n BIGINT, note STRING, kind STRING, ts BIGINT"
+    spark.sql(s"CREATE TABLE sums ($columns) USING merganser LOCATION '$storage' TBLPROPERTIES (type = 'mor', " +
+      "primaryKey = 'id', orderingFields = 'ts', 'merganser.rule.column.n' = 'sum', " +
+      "'merganser.rule.retract.column' = 'kind', 'hoodie.schema.on.read.enable' = 'true')")
+    try {
+      def rows(note: String) = spark.sql(s"SELECT 1 AS id, 2L AS n, 'a' AS $note, '+I' AS kind, 1L AS ts")
+      def write(note: String): Unit = rows(note).write.format("merganser").mode("append").save(storage.toString)
+      write("note")
+      spark.sql("ALTER TABLE sums RENAME COLUMN note TO remark")
+      val e = intercept[MerganserException](write("remark"))
+      assert(e.condition == "RETRACTIONS_NEED_PARTIAL_ROWS" && e.getMessage.contains("'kind'"))
+    } finally { spark.sql("DROP TABLE sums"); () }
+  }
+
   test("after a change the rule is compared with another one, from the first slice of its own on") {
     upsert(storage, Seq(row("k0", 5, "a")), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 4, "b")), Map.empty)

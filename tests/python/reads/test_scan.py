@@ -283,7 +283,7 @@ def test_a_scan_of_logs_counts_what_its_merge_decided(spark: SparkSession, tmp_p
     assert sorted(row.id for row in rows.collect()) == [1, 2, 3, 5, 9]
     names = ("logVersions", "versionsCombined", "rowsWon", "ties", "rowsLate", "rowsDeleted", "rowsInserted")
     assert [metric(rows, name) for name in names] == [7, 1, 2, 1, 1, 1, 1]
-    assert [metric(rows, name) for name in ("tombstonesMet", "rowsFilled", "noOps")] == [1, 0, 0]
+    assert [metric(rows, name) for name in ("tombstones", "rowsFilled", "noOps")] == [1, 0, 0]
     plain = load(spark, tmp_path / "t", **{"hoodie.datasource.query.type": "read_optimized"})
     assert plain.count() == 5
     assert not scan_node(plain).metrics().contains("rowsWon")

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 private[read] object MergeMetrics {
 
   val all: Array[CustomMetric] = Array(new LogVersions, new VersionsCombined, new RowsWon, new RowsInserted,
-    new RowsLate, new RowsDeleted, new TombstonesMet, new Ties, new RowsFilled, new NoOps)
+    new RowsLate, new RowsDeleted, new TombstoneCount, new Ties, new RowsFilled, new NoOps)
 
   def of(slices: Seq[Decisions]): Array[CustomTaskMetric] =
     all.zip(Seq[Decisions => Long](_.versions, _.duplicates, _.won, _.inserted, _.late, _.deleted, _.tombstones, _.ties,
@@ -25,7 +25,7 @@ final class RowsWon extends MergeMetric("rowsWon", "rows replaced by a version")
 final class RowsInserted extends MergeMetric("rowsInserted", "rows of logs alone")
 final class RowsLate extends MergeMetric("rowsLate", "rows whose versions all lost")
 final class RowsDeleted extends MergeMetric("rowsDeleted", "rows deleted")
-final class TombstonesMet extends MergeMetric("tombstonesMet", "deletes of keys without a row")
+final class TombstoneCount extends MergeMetric("tombstones", "deletes of keys without a row")
 final class Ties extends MergeMetric("ties", "ties")
 final class RowsFilled extends MergeMetric("rowsFilled", "rows made of two versions")
 final class NoOps extends MergeMetric("noOps", "partial versions ignored")

@@ -36,12 +36,14 @@ object PropertiesCheck {
   /**
    * How the merge mode or the ordering fields contradict the newest commit that records them: those of Merganser do.
    */
-  def ruleContradiction(storage: Storage, config: TableConfig): Option[MerganserException] =
-    if (Timeline.load(storage, config).completed.lastOption.exists(i => config.ruleSince.exists(i.requested <= _))) None
-    else Timeline.load(storage, config).newestFirst().take(Newest).flatMap(m =>
+  def ruleContradiction(storage: Storage, config: TableConfig): Option[MerganserException] = {
+    val timeline = Timeline.load(storage, config)
+    if (timeline.completed.lastOption.exists(i => config.ruleSince.exists(i.requested <= _))) None
+    else timeline.newestFirst().take(Newest).flatMap(m =>
       RecordedRule.contradiction(config, m.extra)).take(1).toList.headOption.map { case (key, value, recorded) =>
       refused(storage, key, value, s"the newest commit of the table was written with $recorded")
     }
+  }
 
   /** Where the instants of the table are. */
   private def requireLayout(storage: Storage, config: TableConfig): Unit = {

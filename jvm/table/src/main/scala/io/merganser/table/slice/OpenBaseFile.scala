@@ -39,7 +39,7 @@ private[slice] final class OpenBaseFile(
   private[this] val times                  = new EventTimes(eventTime)
   private[this] var writer: BaseFileWriter = _
   private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
-  private[this] var (filled, noOps, tombstonesMet)                      = (0L, 0L, 0L)
+  private[this] var (filled, noOps, absent)                             = (0L, 0L, 0L)
   private[this] var rows                                                = 0L
   private[this] var check                                               = FirstCheck
   private[this] var keyWhenFull: UTF8String                             = _
@@ -83,7 +83,7 @@ private[slice] final class OpenBaseFile(
         if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1
-      case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else tombstonesMet += 1
+      case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else absent += 1
     }
     if (changes != null) merge.outcome match {
       case Outcome.Updated | Outcome.Inserted => changes.put(row.getUTF8String(width), merge.storedRow, row)
@@ -122,7 +122,7 @@ private[slice] final class OpenBaseFile(
   def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
 
   def counts: MergeCounts = MergeCounts(inserted, updated, unchanged, late, deleted, ties, filled = filled,
-    noOps = noOps, tombstones = tombstonesMet, lateness = if (lateness == null) Lateness.none else lateness.result)
+    noOps = noOps, tombstones = absent, lateness = if (lateness == null) Lateness.none else lateness.result)
 
   /** None if no row was written, no delete is retained and no file was required. */
   def close(): Option[SliceWritten] = {

@@ -170,7 +170,7 @@ final case class SliceWriter(
    * @param rows          of [[SliceWriter.rowSchema]]; may be reused objects
    * @param updatesCommitMetadata true if the rows get the commit metadata columns of this instant
    * @param moved         deletes of the files that are replaced, which the first file retains; read if any are retained
-   * @return empty if there is no row
+   * @return empty if there is no row and no delete to retain
    */
   def rewrite(
       partitionPath: String,

@@ -61,9 +61,10 @@ private[frame] object FrameColumns {
     val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
       (settings.rule.isInstanceOf[StoredRule.UserMerger] || settings.rule.addsValues)
     val isPartial = provided(frame, data, settings).nonEmpty
-    for (column <- retractions(frame.schema, settings) if !isDelete && mergesTwice && !isPartial)
+    if (!isDelete && mergesTwice && !isPartial) retractions(frame.schema, settings).foreach { column =>
       throw MerganserException("RETRACTIONS_NEED_PARTIAL_ROWS", "operation" -> settings.operation,
         "table" -> config.name, "column" -> column)
+    }
     if (!isDelete && mergesTwice && isPartial)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

@@ -1,7 +1,7 @@
 package io.merganser.spark.service
 
 import io.merganser.merge.{Change, MerganserException}
-import io.merganser.spark.LocalSession
+import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.TableSuite
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.Row
@@ -10,6 +10,9 @@ import org.apache.spark.sql.Row
 final class RuleChangeSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[1]"
+
+  override protected def settings: Map[String, String] =
+    Map("spark.sql.catalog.spark_catalog" -> classOf[MerganserCatalog].getName)
 
   private def row(key: String, ts: Long, value: String = "v") = Change(key, Some(ts), Seq(Some(value), Some("w")))
 
@@ -20,8 +23,9 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     call("change_rule", s", options => map(${options.map(o => s"'$o'").mkString(", ")})")
 
   test("a table of COMMIT_TIME_ORDERING with ordering fields gets no rule of columns, which would merge by them") {
-    upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = false, bucketed = false) +
-      ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
+    upsert(storage, Seq(row("k0", 5)),
+      options(mergeOnRead = false, bucketed = false) +
+        ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
     val before = TableConfig.load(storage).properties
     val e      = intercept[MerganserException](changeRule("merganser.rule.column.v", "max"))
     assert(e.condition == "RULE_CHANGE_REFUSED" && e.getMessage.contains("(ts)"))
@@ -63,7 +67,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
       "primaryKey = 'id', orderingFields = 'ts', 'merganser.rule.column.n' = 'sum', " +
       "'merganser.rule.retract.column' = 'kind', 'hoodie.schema.on.read.enable' = 'true')")
     try {
-      def rows(note: String) = spark.sql(s"SELECT 1 AS id, 2L AS n, 'a' AS $note, '+I' AS kind, 1L AS ts")
+      def rows(note: String)        = spark.sql(s"SELECT 1 AS id, 2L AS n, 'a' AS $note, '+I' AS kind, 1L AS ts")
       def write(note: String): Unit = rows(note).write.format("merganser").mode("append").save(storage.toString)
       write("note")
       spark.sql("ALTER TABLE sums RENAME COLUMN note TO remark")

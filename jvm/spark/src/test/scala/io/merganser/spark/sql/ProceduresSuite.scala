@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.{Change, MerganserException}
-import io.merganser.spark.LocalSession
+import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.TableSuite
 import org.apache.spark.sql.Row
 
@@ -9,6 +9,9 @@ import org.apache.spark.sql.Row
 final class ProceduresSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[1]"
+
+  override protected def settings: Map[String, String] =
+    Map("spark.sql.catalog.spark_catalog" -> classOf[MerganserCatalog].getName)
 
   private def row(key: String, ts: Long, value: String = "v") = Change(key, Some(ts), Seq(Some(value), Some("w")))
 

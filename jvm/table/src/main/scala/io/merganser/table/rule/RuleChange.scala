@@ -66,11 +66,12 @@ object RuleChange {
     val wanted   = if (whole) named else before ++ named -- gone
     val declared = RuleDeclaration.ofNewTable(Settings.ofWrite(wanted, Map.empty), config, schema)
     val after    = options(declared.getOrElse(DeclaredRule.Plain))
-    for (hours <- config.tombstoneHours if declared.isDefined)
+    if (declared.isDefined) config.tombstoneHours.foreach { hours =>
       throw refused(config,
         s"it retains deletes (${Options.TombstonesRetained.key} = $hours), and under a rule of columns what is " +
           "written after a delete is a new row",
         s"ALTER TABLE … UNSET TBLPROPERTIES ('${Options.TombstonesRetained.key}') first")
+    }
     val parts = (before.keySet ++ after.keySet).toSeq.sorted.map(option =>
       ChangedPart(option, before.get(option), after.get(option))).filter(part => part.before != part.after)
     RuleChange(parts, properties(config, declared))

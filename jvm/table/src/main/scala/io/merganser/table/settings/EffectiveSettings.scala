@@ -72,7 +72,7 @@ object EffectiveSettings {
         val key                = e.parameters.getOrElse("key", "")
         def isIt(name: String) = name.equalsIgnoreCase(key) || name.equalsIgnoreCase(s"spark.$key")
         val source             = if (options.keys.exists(isIt)) "option" else "session"
-        val value = options.find(o => isIt(o._1)).orElse(sessionConf.find(o => isIt(o._1))).map(_._2)
+        val value              = options.find(o => isIt(o._1)).orElse(sessionConf.find(o => isIt(o._1))).map(_._2)
         // Without a name that can be left out, the table cannot be written to at all.
         if (value.isEmpty) {
           val whole = EffectiveSetting(e.condition, None, "table", OptionScope.OfTable, Some(e.getMessage), "")

@@ -64,7 +64,8 @@ object DryRunOfService extends TableProcedure {
     val service = procedures.getOrElse(named, named)
     val own = ServicePreviews.parameters.getOrElse(service,
       throw arguments.invalid("service", service, names.mkString(", ")))
-    val values = Seq("instant", "partition", "order", "order_strategy", "predicate").flatMap(n => arguments.string(n).map(n -> _)) ++
+    val values = Seq("instant", "partition", "order", "order_strategy", "predicate").flatMap(n =>
+      arguments.string(n).map(n -> _)) ++
       Seq("min_commits", "max_commits", "rows").flatMap(n => arguments.int(n).map(v => n -> v.toString)) ++
       arguments.time("older_than").map(millis => "older_than" -> millis.toString)
     values.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>

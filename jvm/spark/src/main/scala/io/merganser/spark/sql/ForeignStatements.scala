@@ -80,7 +80,7 @@ private[sql] object ForeignStatements {
 
   /** Whether a name is one of a catalog that is neither the session's nor ours: it may have providers of its own. */
   private def isOfOtherCatalog(name: LogicalPlan): Boolean = SparkSession.getActiveSession.exists { session =>
-    def configured(catalog: String) = session.conf.getOption(s"spark.sql.catalog.$catalog")
+    def configured(of: String) = session.conf.getOption(s"spark.sql.catalog.$of")
     val first = name match {
       case identifier: UnresolvedIdentifier if identifier.nameParts.length > 1 => Some(identifier.nameParts.head)
       case _                                                                   => None

@@ -7,7 +7,6 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedIdentifier, UnresolvedTableOrView}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.internal.SQLConf
 
@@ -20,6 +19,8 @@ import scala.util.Try
  */
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
+
+  private val SessionCatalog = "spark_catalog"
 
   private val OurCatalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
 
@@ -86,7 +87,7 @@ private[sql] object ForeignStatements {
       case _                                                                   => None
     }
     val catalog = first.filter(configured(_).isDefined).getOrElse(session.catalog.currentCatalog())
-    catalog != CatalogManager.SESSION_CATALOG_NAME && !configured(catalog).exists(OurCatalogs)
+    catalog != SessionCatalog && !configured(catalog).exists(OurCatalogs)
   }
 
   private def isLoaded(provider: String): Boolean =

@@ -80,12 +80,12 @@ def test_services_of_python_are_on_the_sql_tab_with_their_counts(
     shown = on_sql_tab(spark)
     by_work = {
         work: next(counts for plan, counts in shown if work in plan)
-        for work in ("clean served", "archive served", "roll back the newest write of served", "call repair_deduplicate")
+        for work in ("clean served", "archive served", "roll back the newest write of served", "call repair_dedup")
     }
     assert by_work["clean served"]["files deleted"] == str(cleaned.files_deleted) != "0"
     assert by_work["archive served"]["instants archived"] == str(moved.instants)
     assert by_work["roll back the newest write of served"]["instants taken back"] == "1"
-    assert by_work["call repair_deduplicate"]["keys"] == "0"
+    assert by_work["call repair_dedup"]["keys"] == "0"
 
 
 def on_sql_tab(spark: SparkSession) -> list[tuple[str, dict[str, str]]]:

@@ -300,19 +300,25 @@ object PythonBridge {
   /** @param instant requested time of the write that is restored */
   def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(session, s"restore ${table.config.name}")(RestoreService.restore(session, table, settings, instant, isPreview = false))
+    restored(session, s"restore ${table.config.name}") {
+      RestoreService.restore(session, table, settings, instant, isPreview = false)
+    }
   }
 
   /** @param savepoint requested time of its write; null: the newest savepoint */
   def restoreSavepoint(session: SparkSession, path: String, savepoint: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(session, s"restore a savepoint of ${table.config.name}")(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false))
+    restored(session, s"restore a savepoint of ${table.config.name}") {
+      RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false)
+    }
   }
 
   /** @param instant requested time of the newest write; null: whichever it is */
   def rollback(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
     val (table, settings) = opened(session, path, optionsJson)
-    restored(session, s"roll back the newest write of ${table.config.name}")(RestoreService.rollback(session, table, settings, Option(instant), isPreview = false))
+    restored(session, s"roll back the newest write of ${table.config.name}") {
+      RestoreService.rollback(session, table, settings, Option(instant), isPreview = false)
+    }
   }
 
   private def restored(session: SparkSession, what: String)(run: => RestoreReport): String =

@@ -16,7 +16,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
 
   private def row(key: String, ts: Long, value: String = "v") = Change(key, Some(ts), Seq(Some(value), Some("w")))
 
-  private def call(procedure: String, more: String = ""): Seq[Row] =
+  private def call(procedure: String, more: String): Seq[Row] =
     spark.sql(s"CALL $procedure(path => '$storage'$more)").collect().toSeq
 
   private def changeRule(options: String*): Seq[Row] =

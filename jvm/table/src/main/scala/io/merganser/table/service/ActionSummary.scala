@@ -17,8 +17,8 @@ import io.merganser.table.timeline.{Action, CommitMetadata, Instant}
  * @param partitions   number of those in which it wrote, replaced or deleted files, or retains some
  * @param planned      pending: file groups that a compaction or clustering rewrites; files that a clean or rollback
  *                     deletes
- * @param comment      of a savepoint; of a rollback or restore, the instants that it removed; of an archiving, the first and
- *                     the last instant that it moved
+ * @param comment      of a savepoint; of a rollback or restore, the instants that it removed; of an archiving, the
+ *                     first and the last instant that it moved
  * @param isReadable   for a completed write, whether the table can be read as of it; None if that is known only after
  *                     listing files
  */

@@ -134,7 +134,7 @@ final class LogCompactionSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: whichever change of the table was the last one of a run, the next run leaves no file of it") {
+    test(s"version $version: whichever change was the last one of a run, the next run leaves no file of it") {
       def prepared(name: String) = {
         val table = created(properties = if (version == 6) older else Map.empty, in = faulty(name))
         for (i <- 1 to 3) upsert(table, s"k1@$i=v$i")

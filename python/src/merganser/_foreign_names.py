@@ -85,6 +85,16 @@ def missing(owner: str, name: str) -> AttributeError:
     return AttributeError(f"{owner} has no '{name}'{'' if ours is None else f': write {ours}'}")
 
 
+def attribute(value: object, owner: str, name: str) -> Any:
+    """What an object that lacks an attribute does instead: raise the error of its name.
+
+    A property that is there, and whose function raised an AttributeError of its own, raises that again.
+    """
+    if hasattr(type(value), name):
+        return object.__getattribute__(value, name)
+    raise missing(owner, name)
+
+
 class NamesOurs(type):
     """Type of classes whose missing names are explained."""
 

@@ -20,7 +20,7 @@ from merganser._expressions import (
     name_text,
     quoted,
 )
-from merganser._foreign_names import missing
+from merganser._foreign_names import attribute
 from merganser._transport import Transport
 from merganser.dry_runs import DryRun
 from merganser.options import SQL_EVOLUTION
@@ -232,7 +232,7 @@ class Merge:
     if not TYPE_CHECKING:  # for type checkers a missing name stays one
 
         def __getattr__(self, name: str) -> object:
-            raise missing("Merge", name)
+            return attribute(self, "Merge", name)
 
     def _transport(self) -> Transport:
         if self.transport is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from merganser._foreign_names import NamesOurs, missing
+from merganser._foreign_names import NamesOurs, attribute
 from merganser._shown import Results
 from merganser.apply_changes import TableChanges
 from merganser.config import TableType
@@ -140,7 +140,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
     if not TYPE_CHECKING:  # for type checkers a missing name stays one
 
         def __getattr__(self, name: str) -> object:
-            raise missing("Table", name)
+            return attribute(self, "Table", name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and (self._spark, self.path) == (other._spark, other.path)

@@ -40,6 +40,11 @@ def test_a_name_of_another_package_is_an_error_that_names_ours(owner: object, na
         getattr(owner, name)
 
 
+def test_an_error_inside_of_a_property_is_its_own() -> None:
+    with pytest.raises(AttributeError, match="_info"):  # of a table that was never opened
+        Table.__new__(Table).name  # noqa: B018
+
+
 def test_another_missing_name_is_only_missing() -> None:
     with pytest.raises(AttributeError, match=r"Table has no 'nothing'$"):
         Table.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -73,9 +73,17 @@ private[merge] final class FollowedMerge(followed: SortedMerge, fold: KeyFold)(s
 /** Collects the outcomes of the merge of a base file. */
 private[merge] final class BasePreview(layout: RowLayout, seen: SeenVersions, previews: PreviewRows) {
 
+  private[this] var refused = 0L
+
   def see(merge: SortedMerge): Unit = if (merge.outcome != Outcome.Unchanged) {
-    val after = if (merge.isLive) merge.row else null
-    previews.add(merge.outcome, step(merge, after), seen.of(layout.key(merge.row)).count, merge.storedRow, after)
+    val isRefused = merge.refusedCount > refused
+    refused = merge.refusedCount
+    val after    = if (merge.isLive) merge.row else null
+    val versions = seen.of(layout.key(merge.row))
+    if (isRefused) {
+      val step = TraceStep(versions.last, merge.winner, merge.winner, Outcome.Late)
+      previews.add(Outcome.Late, step, versions.count, before = null, after = null)
+    } else previews.add(merge.outcome, step(merge, after), versions.count, merge.storedRow, after)
   }
 
   /** The winner is the version itself, unless the rule made a row of it. */

@@ -37,6 +37,8 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties",
     rule("buffer/Decisions") -> "counts ties",
+    rule("buffer/MergeIterator") -> "counts a delete that the rule ignores",
+    "jvm/table/src/main/scala/io/merganser/table/slice/DecidingRows.scala" -> "chooses which stored rows are read",
     "jvm/table/src/main/scala/io/merganser/table/slice/SliceReader.scala" -> "makes what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/MergePreviews.scala" -> "counts ties of a dry run",
     "jvm/table/src/main/scala/io/merganser/table/change/ChangeReason.scala" -> "names why a stored change won"

@@ -19,7 +19,7 @@ import java.util
  *
  * Spark's own catalog stores a table's columns and location; everything else is in the table's folder.
  */
-class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
+class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog with OwnCatalog {
   private type Properties = util.Map[String, String]
 
   /** @throws MerganserException SESSION_CATALOG_NAME, as it only extends the session catalog */

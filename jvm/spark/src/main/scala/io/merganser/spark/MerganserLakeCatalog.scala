@@ -21,7 +21,7 @@ import scala.collection.JavaConverters._
  * and `spark.sql.catalog.lake.warehouse=/path`. Namespaces are folders below the warehouse, tables are folders below
  * these.
  */
-class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
+class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces with OwnCatalog {
   private type Described = util.Map[String, String]
 
   private var catalog: String       = _

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import hudi.DefaultSource
 import io.merganser.merge.MerganserException
-import io.merganser.spark.{MerganserCatalog, MerganserLakeCatalog}
+import io.merganser.spark.source.OwnCatalog
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedIdentifier, UnresolvedTableOrView}
 import org.apache.spark.sql.catalyst.parser.ParseException
@@ -21,8 +21,6 @@ private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
 
   private val SessionCatalog = "spark_catalog"
-
-  private val OurCatalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
 
   /** What to write instead, by the first words. */
   private val OfDelta = Seq(
@@ -87,7 +85,8 @@ private[sql] object ForeignStatements {
       case _                                                                   => None
     }
     val catalog = first.filter(configured(_).isDefined).getOrElse(session.catalog.currentCatalog())
-    catalog != SessionCatalog && !configured(catalog).exists(OurCatalogs)
+    catalog != SessionCatalog &&
+    !Try(session.sessionState.catalogManager.catalog(catalog)).toOption.exists(_.isInstanceOf[OwnCatalog])
   }
 
   private def isLoaded(provider: String): Boolean =

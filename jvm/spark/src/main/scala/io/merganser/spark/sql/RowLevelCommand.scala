@@ -1,12 +1,12 @@
 package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.write.StatementResult
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SupportsNonDeterministicExpression, UnaryCommand}
-import org.apache.spark.sql.types.{LongType, StringType}
 
 /**
  * A MERGE, UPDATE or DELETE on one of our tables: rows of `query` become rows of one write by the first clause that
@@ -135,16 +135,10 @@ final class StoredSide(val plan: LogicalPlan) extends Serializable {
 
 object RowLevelCommand {
 
-  /** The counts of a statement's result. */
-  val CountNames: Seq[String] = Seq(
-    "inserted", "updated", "unchanged", "deleted", "late", "ties", "appended", "file_groups_read",
-    "file_groups_written",
-    "file_groups_pruned")
+  /** The metrics of a statement: its counts, and those that hold for any write. */
+  val MetricNames: Seq[String] = StatementResult.CountNames ++ Seq("duplicates", "filled", "no_ops", "tombstones")
 
-  /** Its metrics: also counts that hold for any write. */
-  val MetricNames: Seq[String] = CountNames ++ Seq("duplicates", "filled", "no_ops", "tombstones")
-
-  /** A statement's result: one row of counts, and the requested time of its commit. */
-  def result: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)()) :+
-    AttributeReference("instant", StringType, nullable = false)()
+  /** The columns of [[StatementResult]]. */
+  def result: Seq[Attribute] =
+    StatementResult.columns.map(c => AttributeReference(c.name, c.dataType, c.nullable)())
 }

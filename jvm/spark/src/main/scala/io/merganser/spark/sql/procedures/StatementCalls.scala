@@ -2,8 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.TableNames
-import io.merganser.spark.sql.RowLevelCommand
-import io.merganser.spark.write.StatementSession
+import io.merganser.spark.write.{StatementResult, StatementSession}
 import io.merganser.table.options.Names
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
@@ -23,9 +22,9 @@ object RunStatement extends Procedure {
   )
 
   override val result: StructType = Procedure.columns(
-    RowLevelCommand.result.map(column => column.name -> column.dataType) :+ ("is_repetition" -> BooleanType): _*)
+    StatementResult.columns.map(column => column.name -> column.dataType) :+ ("is_repetition" -> BooleanType): _*)
 
-  override val measures: Seq[String] = RowLevelCommand.CountNames
+  override val measures: Seq[String] = StatementResult.CountNames
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val statement = arguments.required("statement")

@@ -16,6 +16,8 @@ def with_partitions(keys: DataFrame, table: TableInfo) -> DataFrame:
             key columns, which have meta columns; the write checks them.
         table: The table, whose newest rows are read where ``keys`` lacks a partition column.
     """
+    if not table.partition_by:
+        return keys
     given = {column.lower() for column in keys.columns}
     partitions = {_column(field).lower(): _column(field) for field in table.partition_by}
     absent = [quoted(column) for name, column in partitions.items() if name not in given]

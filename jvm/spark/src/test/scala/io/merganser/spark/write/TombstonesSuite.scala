@@ -148,7 +148,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
       def write(more: (String, String)*) =
         FrameWrite.save(spark, storage.toString, SaveMode.Append, options ++ more, frame(changes).coalesce(1)).get
       val preview = write("spark.merganser.write.dryRun" -> "true")
-      val shown = preview.dryRun.get.rows.map(r => r.key -> r).toMap
+      val shown   = preview.dryRun.get.rows.map(r => r.key -> r).toMap
       assert(shown("k4").outcome == "inserted" && shown("k0").outcome == "late", shown)
       assert(!shown("k0").reason.contains("partial"), shown)
       assert(retainedFiles() == 1 && rows(storage) == Seq(row("k2", 1).toString))

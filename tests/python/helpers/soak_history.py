@@ -127,6 +127,8 @@ def outcomes(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], 
         if note["kind"] == "interrupted read":
             if not any(other["kind"] == "restore" and overlaps(other, note) for other in entries):
                 verdict.wrong.append(f"{table.name}: a read failed beside no restore: {note['message']}")
+        elif note.get("condition") == "PLANNED_SERVICE_FAILED" and "[COMPACTION_CONFLICT]" in note["message"]:
+            verdict.counted[f"{note['kind']}: lost to a write"] += 1  # an overwrite replaced what it compacts
         elif outcome == "failed" or (outcome == "refused" and note["condition"] not in allowed):
             verdict.wrong.append(f"{table.name}: {note['kind']} {op} failed: {note['message']}")
         if not op:
@@ -156,21 +158,30 @@ def fold(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], verd
     by_op = {note["op"]: note for note in entries if note["op"] and note["outcome"] != "begun"}
     states: list[State] = []
     state: State = {}
+    kept: list[tuple[Commit, State]] = []  # the writes that no restore has taken back, each with the rows that it knew
     for commit in done:
         if commit.target:
-            known = [s for s, other in zip(states, done) if other.requested == commit.target]
-            if not known:
+            if all(other.requested != commit.target for other in done):
                 verdict.wrong.append(f"{table.name}: restore {commit.requested} is to no commit: {commit.target}")
-            state = dict(known[-1]) if known else state
+            # All writes stay that were requested up to the target, also one that was completed after it.
+            kept = [(other, known) for other, known in kept if other.requested <= commit.target]
+            state = first()
+            for other, known in kept:
+                applied(table, state, by_op[other.op], known)
         elif commit.op:
             note = by_op[commit.op]
-            known = [s for s, other in zip(states, done) if other.completed < commit.requested]
-            changed = Counter(applied(table, state, note, known[-1] if known else {}))
-            compare_counts(table, note, changed, verdict)
+            found = [s for s, other in zip(states, done) if other.completed < commit.requested]
+            kept.append((commit, found[-1] if found else {}))
+            compare_counts(table, note, Counter(applied(table, state, note, kept[-1][1])), verdict)
         elif not states:
-            state.update({(row[1], row[0]): row for row in first_rows()})
+            state = first()
         states.append(dict(state))
     return states
+
+
+def first() -> State:
+    """The rows of a table's first commit."""
+    return {(row[1], row[0]): row for row in first_rows()}
 
 
 def applied(table: SoakTable, state: State, note: Note, known: State) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a table tells of things that it has not done: dry runs of services, and comparisons of rules."""
+"""Dry runs of services, and comparisons of rules, as methods of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from merganser.dry_runs import RuleComparison, ServiceDryRun, ServiceStep
 
 
 class TableDryRuns:
-    """What :class:`merganser.Table` tells of things that it has not done."""
+    """The dry runs of :class:`merganser.Table`."""
 
     _transport: Transport
 

@@ -76,7 +76,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(buffered(rule).earlier != null)
   }
 
-  test("a merger that states that it is associative may refuse deletes, and is asked about each") {
+  test("a merger that states that it is associative may refuse deletes, and is called with each") {
     val refusing: Merge = (older, newer, context) => if (newer.isDelete) older else append(older, newer, context)
     for ((_, merge) <- MergePaths.all)
       Histories.forAll(partials = false) { (h, _) =>

@@ -20,7 +20,7 @@ private[service] object RestoredRows {
 
   /**
    * A restore reads no rows: where they cannot be read, as their files are damaged or cleaned or the table's merger is
-   * not there, a step says why.
+   * not there, a step has the reason.
    *
    * @param most rows to show
    */

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.{Change, MerganserException}
-import io.merganser.spark.{LocalSession, MerganserCatalog}
+import io.merganser.spark.{LocalSession, MerganserCatalog, MerganserLakeCatalog}
 import io.merganser.table.TableSuite
 import org.apache.spark.sql.Row
 
@@ -64,8 +64,11 @@ final class ProceduresSuite extends TableSuite with LocalSession {
 
   test("USING hudi is refused in the session's catalog and in ours, and left to others") {
     def parsed(table: String): Any = spark.sessionState.sqlParser.parsePlan(s"CREATE TABLE $table (id INT) USING hudi")
-    inSession("spark.sql.catalog.lake" -> "io.merganser.spark.MerganserLakeCatalog",
-      "spark.sql.catalog.other" -> "com.example.OtherCatalog") {
+    inSession(
+      "spark.sql.catalog.lake"           -> classOf[MerganserLakeCatalog].getName,
+      "spark.sql.catalog.lake.warehouse" -> storage.toString,
+      "spark.sql.catalog.other"          -> "com.example.OtherCatalog"
+    ) {
       for (table <- Seq("t", "default.t", "spark_catalog.default.t", "lake.default.t"))
         assert(refused(parsed(table)).condition == "HUDI_NOT_LOADED", table)
       parsed("other.default.t")

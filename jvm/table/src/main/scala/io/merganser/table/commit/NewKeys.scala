@@ -3,15 +3,19 @@ package io.merganser.table.commit
 import java.io.FileNotFoundException
 import java.util.concurrent.atomic.AtomicBoolean
 
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantTime, OperationType, Timeline, WriteStat}
 
 import scala.collection.mutable
 
 /**
  * Detects keys that a write inserted as new and that another writer has inserted since: each wrote them to a file group
  * of its own, and readers would see both rows.
+ *
+ * A write that began before a compaction completed, and appends to the log of a file group of it afterwards, may insert
+ * keys, too: it found them in a base file, and the new one does not have those that were deleted.
  *
  * Key ranges of the files are compared first. If they overlap, the keys of the files are read, but only those that the
  * commit wrote. A commit is compared only once, so that most of the work is done before the table is locked. Not thread
@@ -30,29 +34,42 @@ private[table] final class NewKeys(
 
   import NewKeys._
 
-  private val added      = if (scope == KeyScope.Nowhere) Nil else bases(ours)
   private val isTable    = scope == KeyScope.InTable || scope == KeyScope.InBuckets
+  private val added      = if (scope == KeyScope.Nowhere) Nil else bases(ours)
   private val addsToLogs = scope == KeyScope.InBuckets && ours.allStats.exists(_.isLogFile)
-  private val partitions = added.map(_.partitionPath).toSet
   private val compared   = mutable.HashSet.empty[String]
 
-  private lazy val ownFiles: Seq[KeyFile] = Parallel.map(added)(KeyFile.read(storage, _, instant))
+  /** Not of buckets: a key has one. */
+  private val appended =
+    if (scope == KeyScope.InPartition || scope == KeyScope.InTable) ours.allStats.filter(_.isLogFile).toSeq else Nil
 
-  /** False if the write added no key, or did not look its keys up. */
-  def mayConflict: Boolean = added.nonEmpty || addsToLogs
+  private lazy val addedFiles: Seq[KeyFile] = read(added.map(instant -> _))
+  private val logFiles                      = mutable.HashMap.empty[String, KeyFile]
+
+  private def logFile(stat: WriteStat): KeyFile =
+    logFiles.getOrElseUpdate(stat.path, KeyFile.read(storage, config, stat, instant))
 
   /** @return why the write cannot be committed, if it cannot */
   def addedByOthers(began: Timeline, now: Timeline): Option[String] =
-    if (!mayConflict) None
+    if (added.isEmpty && !addsToLogs && appended.isEmpty) None
     else {
-      val others = Conflicts.completedSince(began, now, instant).filterNot(other => compared(other.requested))
-      val found  = addedBy(others.map(other => other -> now.metadata(other)).filter(_._2.maySetSchema))
-      if (found.isEmpty) compared ++= others.map(_.requested)
+      val since  = Conflicts.completedSince(began, now, instant).map(other => other -> now.metadata(other))
+      val others = since.filterNot { case (other, _) => compared(other.requested) }
+      val own    = new CompactedBases(since.map(_._2)).overtaken(appended)
+      val found  = addedBy(others.filter(_._2.maySetSchema), own, now)
+      if (found.isEmpty) compared ++= others.map(_._1.requested)
       found
     }
 
-  private def addedBy(others: Seq[(Instant, CommitMetadata)]): Option[String] = {
-    def concerns(stat: WriteStat) = isTable || partitions(stat.partitionPath)
+  /** @param own logs of this write in file groups whose compaction completed since it began */
+  private def addedBy(
+      others: Seq[(Instant, CommitMetadata)],
+      own: Seq[WriteStat],
+      now: Timeline
+  ): Option[String] = {
+    val places = (added ++ own).map(_.partitionPath).toSet
+
+    def concerns(stat: WriteStat) = if (isTable) addsToLogs || places.nonEmpty else places(stat.partitionPath)
     val unreadable = others.iterator.flatMap { case (other, done) =>
       done.allStats.find(s => isUnreadable(s) && concerns(s)).map(other -> _)
     }
@@ -62,10 +79,11 @@ private[table] final class NewKeys(
         s"${other.action} ${other.requested} added rows to file '${log.path}', whose keys may be those that this " +
           "write adds")
     } else {
-      val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other -> _) }
+      val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other.requested -> _) } ++
+        overtakenLogs(others, now, concerns)
       try {
-        val theirs = Parallel.map(files) { case (other, stat) => KeyFile.read(storage, stat, other.requested) }
-        (if (theirs.isEmpty) None else firstCommon(theirs)).map { case (partition, by) =>
+        val theirs = read(files)
+        (if (theirs.isEmpty) None else firstCommon(addedFiles ++ own.map(logFile), theirs)).map { case (partition, by) =>
           val action =
             others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"
@@ -77,16 +95,41 @@ private[table] final class NewKeys(
     }
   }
 
+  /** Logs of others in file groups whose compaction completed after they began, and before this write did. */
+  private def overtakenLogs(
+      others: Seq[(Instant, CommitMetadata)],
+      now: Timeline,
+      concerns: WriteStat => Boolean
+  ): Seq[(String, WriteStat)] = {
+    val logs = for {
+      (other, done) <- if (added.isEmpty || scope == KeyScope.InBuckets) Nil else others
+      stat          <- done.allStats
+      if stat.isLogFile && concerns(stat)
+    } yield other.requested -> stat
+    if (logs.isEmpty) Nil
+    else {
+      // To the second: in layout 1 the modification time of a file, which some stores round.
+      val first       = InstantTime.secondOf(logs.map(_._1).min)
+      val compactions = now.completed.filter(i => i.action == Action.Commit && now.completionOf(i).exists(_ >= first))
+      now.readAhead(compactions)
+      val compacted = new CompactedBases(compactions.map(now.metadata))
+      logs.filter { case (_, stat) => compacted.overtaken(Seq(stat)).nonEmpty }
+    }
+  }
+
+  private def read(files: Seq[(String, WriteStat)]): Seq[KeyFile] =
+    Parallel.map(files) { case (by, stat) => KeyFile.read(storage, config, stat, by) }
+
   /** A file of another write whose keys are not compared with ours, as either are in a log. */
   private def isUnreadable(stat: WriteStat): Boolean = addsToLog(stat) ||
     (scope == KeyScope.InBuckets && (stat.isLogFile || (addsToLogs && isBase(stat))))
 
   /** @return the partition and the instant of another writer's file with one of our keys */
-  private def firstCommon(theirs: Seq[KeyFile]): Option[(String, String)] = {
+  private def firstCommon(mine: Seq[KeyFile], theirs: Seq[KeyFile]): Option[(String, String)] = {
     def byPlace(files: Seq[KeyFile]) = if (isTable) Map("" -> files) else files.groupBy(_.partition)
     val others                       = byPlace(theirs)
     val work = for {
-      (place, own) <- byPlace(ownFiles).toSeq
+      (place, own) <- byPlace(mine).toSeq
       (left, right) = KeyRange.overlapping(own, others.getOrElse(place, Nil))
       someOfOurs   <- left.grouped(Batch).toSeq
       someOfTheirs <- right.grouped(Batch).toSeq
@@ -124,4 +167,16 @@ private[table] object NewKeys {
 
   /** Other engines may insert new keys into logs; we do so only in buckets. */
   private def addsToLog(stat: WriteStat): Boolean = stat.isLogFile && stat.numInserts > 0
+
+  /** The base files that compactions have written, by file group. */
+  private final class CompactedBases(commits: Seq[CommitMetadata]) {
+    private val names: Map[FileGroupId, Set[String]] = commits.filter(_.operationType == OperationType.Compact)
+      .flatMap(_.allStats).filterNot(_.isLogFile).groupBy(_.group).map { case (group, stats) =>
+        group -> stats.map(_.fileName).toSet
+      }
+
+    /** The log files whose write found its keys in an older base file. */
+    def overtaken(logs: Seq[WriteStat]): Seq[WriteStat] = logs.filter(log =>
+      names.get(log.group).exists(_.exists(name => !log.baseFileName.contains(name))))
+  }
 }

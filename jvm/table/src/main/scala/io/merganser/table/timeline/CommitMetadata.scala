@@ -65,6 +65,10 @@ final case class WriteStat(
   /** Name of the written file, without its folders. */
   def fileName: String = path.drop(path.lastIndexOf('/') + 1)
 
+  /** Of a log file, without folders. */
+  def baseFileName: Option[String] =
+    baseFile.filter(_.nonEmpty && isLogFile).map(name => name.drop(name.lastIndexOf('/') + 1))
+
   def isLogFile: Boolean = fileName.startsWith(".")
 }
 

@@ -59,8 +59,7 @@ private[timeline] object CommittedFiles {
     stats.filter(_.path.nonEmpty).map { stat =>
       val path = FileNames.path(partition, stat.fileName)
       path -> CommittedFile(path, partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
-        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name => name.drop(name.lastIndexOf('/') + 1)),
-        metadata.operationType == OperationType.LogCompact)
+        stat.baseFileName, metadata.operationType == OperationType.LogCompact)
     }
   }
 }

@@ -30,6 +30,9 @@ object InstantTime {
     if (millis.length == 17) Try(LocalDateTime.parse(millis, Format)).toOption else None
   }
 
+  /** The second of an instant, which is smaller than all instants of that second in milliseconds. */
+  private[table] def secondOf(instant: String): String = instant.take(14)
+
   /** The millisecond after an instant; the instant itself if it is not in milliseconds. */
   private[table] def following(instant: String): String =
     parse(instant).map(_.plusNanos(1000000L).format(Format)).filter(_ => instant.length == 17).getOrElse(instant)

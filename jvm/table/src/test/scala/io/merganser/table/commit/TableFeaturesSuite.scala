@@ -282,13 +282,15 @@ final class TableFeaturesSuite extends TableSuite {
 
   test(
     "logs may hold keys of their own where there is no base file, " +
-      "and where a commit says it inserted into one or is archived") {
+      "where a commit inserted into one, is archived, or began before the base file was there") {
     val s = foreign()()
-    def stat(fileId: String, inserts: Long) =
-      WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p")
+    def stat(fileId: String, inserts: Long = 0, base: String = "x") =
+      WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p", baseFile = Some(base))
     instantFile(s, "100_110.deltacommit")
-    instantFile(s, "200_210.deltacommit",
-      CommitMetadata(OperationType.Upsert, Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
+    instantFile(s, "150_250.commit")
+    val written =
+      Seq(stat("updated"), stat("inserted", inserts = 3), stat("rewritten", base = "older"), stat("overtaken"))
+    instantFile(s, "200_210.deltacommit", CommitMetadata(OperationType.Upsert, Map("p" -> written), Map.empty))
     def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean, logInstant: String = "200") =
       FileSlice("p", fileId, baseInstant,
         if (base) Some(BaseFile("p", fileId, baseInstant, "x", 1)) else None,
@@ -296,11 +298,12 @@ final class TableFeaturesSuite extends TableSuite {
     val slices = IndexedSeq(slice("updated", "100", base = true, logs = true),
       slice("inserted", "100", base = true, logs = true),
       slice("alone", "200", base = false, logs = true), slice("plain", "100", base = true, logs = false),
-      slice("archived", "050", base = true, logs = true, logInstant = "060"))
+      slice("archived", "050", base = true, logs = true, logInstant = "060"),
+      slice("rewritten", "050", base = true, logs = true), slice("overtaken", "150", base = true, logs = true))
     s.createNew(".hoodie/timeline/history/manifest_1", Array.emptyByteArray) // something is archived
     val config                     = TableConfig.load(s)
     def found(areBuckets: Boolean) = LogInserts.in(slices, config, Timeline.load(s, config), areBuckets)
-    assert(found(areBuckets = false) == Set(1, 2, 4))
-    assert(found(areBuckets = true) == Set(0, 1, 2, 4))
+    assert(found(areBuckets = false) == Set(1, 2, 4, 5, 6))
+    assert(found(areBuckets = true) == Set(0, 1, 2, 4, 5, 6))
   }
 }

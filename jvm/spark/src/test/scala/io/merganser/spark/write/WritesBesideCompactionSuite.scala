@@ -1,0 +1,146 @@
+package io.merganser.spark.write
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.{LocalSession, MerganserCatalog}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.types.StructType
+
+import scala.collection.JavaConverters._
+import scala.concurrent.{Await, Future}
+import scala.concurrent.ExecutionContext.Implicits.global
+import scala.concurrent.duration._
+import scala.util.{Failure, Success, Try}
+
+/**
+ * A compaction drops a deleted key from the base file while a write that found the key there appends to the log: the
+ * key is then in the log alone. Rows in notation: `key=value/partition`.
+ */
+final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[2]"
+
+  override protected def settings: Map[String, String] =
+    Map("spark.sql.catalog.spark_catalog" -> classOf[MerganserCatalog].getName)
+
+  private val schema = StructType.fromDDL("k STRING, v BIGINT, part STRING")
+
+  private def plain: String   = storage.toString
+  private def watched: String = faulty("t").toString
+
+  private def options(index: String, more: (String, String)*): Map[String, String] = Map(
+    "hoodie.table.name"                                    -> "t",
+    "hoodie.datasource.write.table.type"                   -> "MERGE_ON_READ",
+    "hoodie.datasource.write.recordkey.field"              -> "k",
+    "hoodie.datasource.write.partitionpath.field"          -> "part",
+    "hoodie.record.merge.mode"                             -> "COMMIT_TIME_ORDERING",
+    "hoodie.write.concurrency.mode"                        -> "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.fs.atomic_creation.support"                    -> "faulty",
+    "hoodie.index.type"                                    -> index,
+    "hoodie.parquet.small.file.limit"                      -> "0"
+  ) ++ more
+
+  private def frame(rows: String): DataFrame = spark.createDataFrame(
+    rows.split(" ").toSeq.map(_.split("[=/]")).map(r => Row(r(0), r(1).toLong, r(2))).asJava, schema)
+
+  private def write(path: String, rows: String, options: Map[String, String], operation: String = "upsert"): Unit =
+    frame(rows).write.format("merganser").options(options + ("hoodie.datasource.write.operation" -> operation))
+      .mode("append").save(path)
+
+  private def read: Seq[String] = spark.read.format("merganser").load(plain).collect().toSeq.map { row =>
+    s"${row.getAs[String]("k")}=${row.getAs[Long]("v")}/${row.getAs[String]("part")}"
+  }.sorted
+
+  private def compaction(op: String): Unit = {
+    spark.sql(s"CALL run_compaction(op => '$op', path => '$plain')").collect(); ()
+  }
+
+  /** A table with `a` in a base file, and `k`, which a log deletes. */
+  private def deleted(settings: Map[String, String]): Unit = {
+    write(plain, "a=1/p k=1/p", settings)
+    write(plain, "k=1/p", settings, "delete")
+  }
+
+  for ((index, version) <- Seq("SIMPLE" -> "9", "BLOOM" -> "9", "GLOBAL_SIMPLE" -> "9", "SIMPLE" -> "6"))
+    test(s"a key written between the plan of a compaction and its run is found afterwards ($index, version $version)") {
+      val settings = options(index, "hoodie.write.table.version" -> version)
+      deleted(settings)
+      compaction("schedule")
+      write(plain, "k=2/p", settings)
+      compaction("execute")
+      assert(read == Seq("a=1/p", "k=2/p"))
+      write(plain, "k=3/p", settings)
+      assert(read == Seq("a=1/p", "k=3/p"))
+      write(plain, "k=3/p", settings, "delete")
+      write(plain, "b=1/p", settings)
+      compaction("scheduleandexecute")
+      assert(read == Seq("a=1/p", "b=1/p"))
+    }
+
+  for (index <- Seq("SIMPLE", "GLOBAL_SIMPLE"); earlierFirst <- Seq(true, false))
+    test(
+      "of a write that began before a compaction and one that began after it, the second to commit is refused for a " +
+        s"key of both ($index, ${if (earlierFirst) "the earlier" else "the later"} one commits first)") {
+      val settings = options(index)
+      deleted(settings)
+      assert(secondIsRefused("k=2/p", "k=3/p", settings, earlierFirst))
+      assert(read == Seq("a=1/p", if (earlierFirst) "k=2/p" else "k=3/p"))
+      compaction("scheduleandexecute")
+      write(plain, "k=2/p", settings, "delete")
+      assert(!secondIsRefused("k=4/p", "j=4/p l=4/p", settings, earlierFirst))
+      assert(read == Seq("a=1/p", "j=4/p", "k=4/p", "l=4/p"))
+      write(plain, "j=5/p k=5/p", settings)
+      assert(read == Seq("a=1/p", "j=5/p", "k=5/p", "l=4/p"))
+    }
+
+  /** Both are running at once, with a compaction in between. */
+  private def secondIsRefused(
+      earlier: String,
+      later: String,
+      settings: Map[String, String],
+      earlierFirst: Boolean
+  ): Boolean = {
+    val (ofEarlier, ofLater) = (new Pause("create .*[.]log[.].*"), new Pause("create .*[.]parquet"))
+    FaultyFileSystem.watching { what => ofEarlier.at(what); ofLater.at(what) } {
+      val began = ofEarlier.begin(isRefused(write(watched, earlier, settings)))
+      compaction("scheduleandexecute")
+      val beganAfter = ofLater.begin(isRefused(write(watched, later, settings)))
+      if (earlierFirst) {
+        assert(!ofEarlier.finish(began))
+        ofLater.finish(beganAfter)
+      } else {
+        assert(!ofLater.finish(beganAfter))
+        ofEarlier.finish(began)
+      }
+    }
+  }
+
+  private def isRefused(write: => Unit): Boolean = Try(write) match {
+    case Success(_)                                                         => false
+    case Failure(e: MerganserException) if e.condition == "COMMIT_CONFLICT" => true
+    case Failure(other)                                                     => throw other
+  }
+
+  /** Holds a write at its first operation that matches. */
+  private final class Pause(pattern: String) {
+    private val reached, released = new CountDownLatch(1)
+
+    def at(what: String): Unit = if (reached.getCount > 0 && what.matches(pattern)) {
+      reached.countDown()
+      assert(released.await(60, TimeUnit.SECONDS))
+    }
+
+    def begin(write: => Boolean): Future[Boolean] = {
+      val running = Future(write)
+      assert(reached.await(60, TimeUnit.SECONDS))
+      running
+    }
+
+    def finish(running: Future[Boolean]): Boolean = {
+      released.countDown()
+      Await.result(running, 60.seconds)
+    }
+  }
+}

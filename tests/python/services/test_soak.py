@@ -140,6 +140,14 @@ class Story:
         note = {"op": "", "kind": "read", "outcome": "done", "begun": begun, "ended": begun}
         self.entries.append({**note, "digest": digest(rows)})
 
+    def restore(self, target: str, taken: str) -> None:
+        aside = self.root.parent / f"taken-{self.root.name}"
+        aside.mkdir()
+        (self.timeline / taken).rename(aside / taken)
+        (self.timeline / "40_41.restore").touch()
+        note = {"op": "", "kind": "restore", "outcome": "done", "target": target, "instant": "40"}
+        self.entries.append({**note, "begun": 3.0, "ended": 4.0})
+
     def wrong(self) -> str:
         return "\n".join(judge(TABLES[1], self.root, self.entries, self.final).wrong)
 
@@ -175,18 +183,17 @@ def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_t
     missing.write("02-1", "30", ts=1)
     assert "was reported as done and is not committed" in missing.wrong()
     restored = story()
-    (restored.root.parent / f"taken-{restored.root.name}").mkdir()
-    (restored.timeline / "22_28.deltacommit").rename(
-        restored.root.parent / f"taken-{restored.root.name}" / "22_28.deltacommit"
-    )
-    (restored.timeline / "40_41.restore").touch()
-    restored.entries.append(
-        {"op": "", "kind": "restore", "outcome": "done", "target": "20", "instant": "40", "begun": 3.0, "ended": 4.0}
-    )
+    restored.restore("20", taken="22_28.deltacommit")
     restored.read(restored.final, 5.0)
     assert restored.wrong() == ""
     restored.entries[-2]["target"] = "10"
     assert "too many or old" in restored.wrong()
+    kept = story()
+    kept.commit(18, 29, "<02-1>")  # requested before the target, completed after it
+    kept.write("02-1", "18", ts=6)
+    kept.restore("20", taken="22_28.deltacommit")
+    kept.final = [*first_rows(), *group_rows("02-1", 0, 6)]
+    assert kept.wrong() == ""
     twice = story()
     twice.commit(31, 32, "<00-1>")
     assert "is committed 2 times" in twice.wrong()

@@ -1,4 +1,4 @@
-"""How results are shown: one line where they are printed, a table in notebooks, dicts for programs."""
+"""How results are shown: one line where they are printed, lines or a table where asked, dicts for programs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,20 @@ class Shown:
         """The result as plain dicts, lists, strings, numbers and times."""
         return {one.name: plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
 
+    def to_string(self) -> str:
+        """Everything that there is to read, in lines where one has no room for it."""
+        return str(self)
+
+    def show(self) -> None:
+        """Print :meth:`to_string`."""
+        print(self.to_string())
+
     def __str__(self) -> str:
-        """One line: what is not zero and not empty."""
+        """One line."""
+        return one_line(self._line())
+
+    def _line(self) -> str:
+        """What the one line has: what is not zero and not empty."""
         found = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
         parts = [_part(name, value) for name, value in found if not is_empty(value)]
         return f"{type(self).__name__}: {', '.join(parts) or 'nothing'}"
@@ -45,6 +57,14 @@ class Results(list[_T]):
         """Each result as a dict; ``spark.createDataFrame`` and ``pandas.DataFrame`` take the list."""
         return [plain(one) for one in self]
 
+    def to_string(self) -> str:
+        """One line for each."""
+        return str(self)
+
+    def show(self) -> None:
+        """Print a line for each."""
+        print(self)
+
     def __str__(self) -> str:
         """One line for each."""
         return "\n".join(map(str, self)) or "none"
@@ -53,6 +73,11 @@ class Results(list[_T]):
         """An HTML table, without the columns in which nothing has a value."""
         names = [one.name for one in fields(self[0])] if self else []  # type: ignore[arg-type]
         return html_table(names, ({name: getattr(one, name) for name in names} for one in self))
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return " ".join(line.strip() for line in text.splitlines())
 
 
 def html_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

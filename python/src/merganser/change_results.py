@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+from merganser._shown import Shown
 from merganser.results import CommitResult
 
 
 @dataclass(frozen=True)
-class ApplyResult:
+class ApplyResult(Shown):
     """What one batch of change events did to a table. Counts are in events unless stated otherwise.
 
     Every event is one of applied, skipped and quarantined.
@@ -86,10 +87,10 @@ class ApplyResult:
             "skipped": dict(self.skipped),
             "quarantined": dict(self.quarantined),
             "quarantine": self.quarantine,
-            "commit": None if self.commit is None else asdict(self.commit),
+            "commit": None if self.commit is None else self.commit.to_dict(),
         }
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
         parts = [f"{self.events} events: {self.upserts} upserts, {self.deletes} deletes"]
         more = {"truncates": self.truncates, "key changes": self.key_changes}
         parts += [f"{count} {what}" for what, count in more.items() if count]

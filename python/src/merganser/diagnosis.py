@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
+from merganser._shown import Shown
 from merganser._version import __version__
 from merganser.errors import MissingJarError
 from merganser.session import CATALOG, EXTENSIONS, LAKE_CATALOG, jar_for
@@ -29,7 +30,7 @@ _CONNECT_MODULES = ("grpc", "grpc_status", "google.protobuf", "pandas", "pyarrow
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """One thing that was looked for."""
 
     name: str
@@ -42,13 +43,17 @@ class Finding:
     remedy: str | None = None
     """The line to run or to add."""
 
-    def __str__(self) -> str:
+    def to_string(self) -> str:
+        """The line in columns, and the remedy below it."""
         line = f"{self.status:<11} {self.name:<14} {self.found}"
         return line if self.remedy is None else f"{line}\n{'':<26} -> {self.remedy}"
 
+    def _line(self) -> str:
+        return f"{self.name}: {self.status}, {self.found}{'' if self.remedy is None else f' -> {self.remedy}'}"
+
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Shown):
     """What :func:`doctor` found."""
 
     findings: tuple[Finding, ...]
@@ -60,10 +65,16 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain values."""
-        return {"ok": self.ok, "findings": [asdict(finding) for finding in self.findings]}
+        return {"ok": self.ok, **super().to_dict()}
 
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.findings))
+    def to_string(self) -> str:
+        """A line for each finding, and the remedies."""
+        return "\n".join(finding.to_string() for finding in self.findings)
+
+    def _line(self) -> str:
+        """What is missing, with its remedy, and what there are warnings about."""
+        found = [str(finding) for finding in self.findings if finding.status in ("missing", "warning")]
+        return "; ".join(found) or f"nothing is missing of {len(self.findings)} things"
 
     def _repr_html_(self) -> str:
         rows = "".join(

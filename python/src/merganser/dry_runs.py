@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from merganser._shown import Shown, size
 from merganser._transport import transport_for
 from merganser._wire import built, camel, wire
 from merganser.config import Options, merged_options
@@ -21,7 +22,7 @@ def _row(text: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DryRunRow:
+class DryRunRow(Shown):
     """What a write would do to one row."""
 
     outcome: str
@@ -42,13 +43,13 @@ class DryRunRow:
         """Build one from the jar's JSON."""
         return built(cls, answer)
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
         return f"{self.outcome} {self.key}{where}: {_shown(self.before)} -> {_shown(self.after)} ({self.reason})"
 
 
 @dataclass(frozen=True)
-class DryRun:
+class DryRun(Shown):
     """What a write that was not committed would have done to rows.
 
     The counts are those that readers would see, also of versions that go to logs, which a commit counts as appended.
@@ -89,20 +90,20 @@ class DryRun:
         """Build one from the rows of ``CALL dry_run(statement => …)``."""
         return cls.from_wire(write_answer(rows, "")["dryRun"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dicts, lists, strings and numbers."""
-        return asdict(self)
-
-    def __str__(self) -> str:
+    def to_string(self) -> str:
         """A line of counts, and a line for each of the rows."""
-        counts = ", ".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.name != "rows")
-        return "\n".join([counts, *(str(row) for row in self.rows)])
+        return "\n".join(map(str, (self, *self.rows)))
+
+    def _line(self) -> str:
+        """The counts that are not zero."""
+        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "rows"}
+        return ", ".join(f"{name}={count}" for name, count in counts.items() if count) or "no row would change"
 
     def _repr_html_(self) -> str:
         """The rows as an HTML table."""
         names = ("outcome", "key", "before", "after", "reason")
         rows = [(r.outcome, r.key, _shown(r.before), _shown(r.after), r.reason) for r in self.rows]
-        return _table(names, rows, str(self).splitlines()[0])
+        return _table(names, rows, str(self))
 
 
 def write_answer(rows: Sequence[Mapping[str, Any]], operation: str) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def write_answer(rows: Sequence[Mapping[str, Any]], operation: str) -> dict[str,
 
 
 @dataclass(frozen=True)
-class ServiceStep:
+class ServiceStep(Shown):
     """One thing that a service would do."""
 
     action: str
@@ -141,14 +142,14 @@ class ServiceStep:
         step = built(cls, answer)
         return step if step.action == "set" else replace(step, before=_row(step.before), after=_row(step.after))
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
-        size = f", {self.files} files of {self.bytes} bytes" if self.files else ""
-        return f"{self.action} {self.item}{where}{size}{': ' if self.detail else ''}{self.detail}"
+        files = f", {self.files} files of {self.bytes} bytes" if self.files else ""
+        return f"{self.action} {self.item}{where}{files}{': ' if self.detail else ''}{self.detail}"
 
 
 @dataclass(frozen=True)
-class ServiceDryRun:
+class ServiceDryRun(Shown):
     """What a service would do now, a step after the other; false if there is nothing to do."""
 
     service: str
@@ -193,12 +194,14 @@ class ServiceDryRun:
         """Rows in their place."""
         return next((step.after for step in self.steps if step.action == "count"), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dicts, lists, strings and numbers."""
-        return asdict(self)
+    def to_string(self) -> str:
+        """A line for each step."""
+        return "\n".join(map(str, self.steps)) or str(self)
 
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.steps)) or "nothing to do"
+    def _line(self) -> str:
+        """The number of steps by their action, and the files."""
+        steps = ", ".join(f"{action}={count}" for action, count in self.counts.items()) or "nothing to do"
+        return f"{self.service}: {steps}{f'; {self.files} files, {size(self.bytes)}' if self.files else ''}"
 
     def _repr_html_(self) -> str:
         """The steps as an HTML table."""
@@ -207,7 +210,7 @@ class ServiceDryRun:
 
 
 @dataclass(frozen=True)
-class RuleDifference:
+class RuleDifference(Shown):
     """A row that another rule would have merged otherwise."""
 
     key: str = field(metadata=wire("recordKey"))
@@ -226,13 +229,13 @@ class RuleDifference:
         """Build one from the jar's JSON."""
         return built(cls, answer)
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
         return f"{self.key}{where}: {_shown(self.stored)} -> {_shown(self.other)} ({self.versions} versions)"
 
 
 @dataclass(frozen=True)
-class RuleComparison:
+class RuleComparison(Shown):
     """The rows of a table under its own rule and under another one, as far as versions are retained."""
 
     rules: str
@@ -262,19 +265,19 @@ class RuleComparison:
             examples=tuple(RuleDifference.from_wire(row) for row in rows if row["measure"] is None),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dicts, lists, strings and numbers."""
-        return asdict(self)
+    def to_string(self) -> str:
+        """The line, then the rows that differ, then the notes."""
+        return "\n".join([*map(str, (self, *self.examples)), *self.notes])
 
-    def __str__(self) -> str:
-        head = f"{self.rules}: {self.differing} of {self.compared} compared rows differ, of {self.rows} rows in all"
-        return "\n".join([head, *map(str, self.examples), *self.notes])
+    def _line(self) -> str:
+        """The rules, and how many rows differ."""
+        return f"{self.rules}: {self.differing} of {self.compared} compared rows differ, of {self.rows} rows in all"
 
     def _repr_html_(self) -> str:
         """The rows that differ as an HTML table."""
         names = ("key", "columns", "stored", "other")
         rows = [(d.key, ", ".join(d.columns), _shown(d.stored), _shown(d.other)) for d in self.examples]
-        return _table(names, rows, str(self).splitlines()[0])
+        return _table(names, rows, str(self))
 
 
 def last_dry_run(spark: SparkSession) -> DryRun | None:

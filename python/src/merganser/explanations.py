@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from html import escape
@@ -86,8 +86,8 @@ class RecordVersion(Shown):
             is_current=wire["isCurrent"],
         )
 
-    def __str__(self) -> str:
-        """One line: the commit, the decision, what the version provides, and why."""
+    def _line(self) -> str:
+        """The commit, the decision, what the version provides, and why."""
         provided = f" {_shown(self.provided)}" if self.provided is not None else ""
         kind = "" if self.version == "row" else f" {self.version}"
         return f"{self.commit}  {self.decision:<9}{kind}{provided}  ({self.reason})"
@@ -108,7 +108,7 @@ class SearchedFiles(Shown):
     """Base files whose rows were read."""
     log_files: int
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
         return (
             f"{self.partitions} partitions, {self.file_groups} file groups, of which {self.candidates} may have the "
             f"key; read {self.footers} footers, {self.base_files} base files and {self.log_files} log files"
@@ -116,10 +116,10 @@ class SearchedFiles(Shown):
 
 
 @dataclass(frozen=True)
-class RecordExplanation:
+class RecordExplanation(Shown):
     """The retained versions of a key, what became of each, and what the next compaction changes.
 
-    Prints as lines; notebooks show it as a picture.
+    :meth:`show` prints a tree; notebooks show it as a picture.
     """
 
     key: str
@@ -161,9 +161,16 @@ class RecordExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers."""
-        return {**asdict(self), "found": self.found}
+        return {**super().to_dict(), "found": self.found}
 
-    def __str__(self) -> str:
+    def _line(self) -> str:
+        """How many versions are retained, and the row."""
+        if not self.found:
+            return f"key {self.key!r}: no version is retained"
+        now = "; ".join(f"row now: {_shown(row)}" for row in self.rows) or "row now: none"
+        return f"key {self.key!r}: {len(self.versions)} versions in {len(self._groups())} file groups; {now}"
+
+    def to_string(self) -> str:
         """A tree: file groups, their slices, and a line for each version."""
         if not self.found:
             return f"key {self.key!r}: no version is retained\nsearched {self.searched}"

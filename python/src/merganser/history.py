@@ -83,8 +83,8 @@ class HistoryEntry(Shown):
         """Build one from the jar's JSON."""
         return built(cls, wire)
 
-    def __str__(self) -> str:
-        """One line: when, what, how much, by whom."""
+    def _line(self) -> str:
+        """When, what, how much, by whom."""
         when = self.instant if self.requested_at is None else f"{self.requested_at:%Y-%m-%d %H:%M:%S} {self.instant}"
         parts = [when, self.operation or self.action]
         if self.state != "COMPLETED":

@@ -87,8 +87,8 @@ class CommitResult(Shown):
         shown = (f"{field.name}={getattr(self, field.name)!r}" for field in counts + notes)
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def __str__(self) -> str:
-        """One line: the operation, the counts that are not zero, files, bytes and seconds, and what is to be known."""
+    def _line(self) -> str:
+        """The operation, the counts that are not zero, files, bytes and seconds, and what is to be known."""
         names = (
             "inserted",
             "updated",
@@ -109,6 +109,10 @@ class CommitResult(Shown):
         more = "".join(f"; {name}: {shown(name, getattr(self, name))}" for name in notes if getattr(self, name))
         instant = self.instant or "nothing committed"
         return f"{self.operation} {instant}: {counts}; {amount}, {self.elapsed_ms / 1000:.1f} s{more}"
+
+    def to_string(self) -> str:
+        """The line, and those of a dry run."""
+        return str(self) if self.dry_run is None else f"{self}\n{self.dry_run.to_string()}"
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
@@ -149,8 +153,8 @@ class StatementResult(Shown):
     is_repetition: bool = False
     """The ``txn`` of the call was committed before: nothing was changed, and this is the result of that commit."""
 
-    def __str__(self) -> str:
-        """One line: the statement, the counts that are not zero, and file groups."""
+    def _line(self) -> str:
+        """The statement, the counts that are not zero, and file groups."""
         names = (*_CHANGED, "appended", "unchanged")
         groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
         repeated = "; is_repetition: True" if self.is_repetition else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -40,17 +40,21 @@ class RuleLaw(Shown):
             counterexample=wire["counterexample"],
         )
 
-    def __str__(self) -> str:
-        """A line, and the counterexample below it."""
-        verdict = {True: "holds", False: "does not hold", None: "is not about this rule"}[self.holds]
-        lines = [f"{self.name} {verdict}: {self.meaning}"]
-        if self.counterexample is not None:
-            lines += [f"  {line}" for line in self.counterexample.splitlines()]
-        return "\n".join(lines)
+    def to_string(self) -> str:
+        """The line, and the counterexample below it."""
+        versions = "" if self.counterexample is None else self.counterexample
+        return "\n".join([str(self), *(f"  {line}" for line in versions.splitlines())])
+
+    def _line(self) -> str:
+        return f"{self.name} {_VERDICTS[self.holds]}: {self.meaning}"
+
+
+_VERDICTS = {True: "holds", False: "does not hold", None: "is not about this rule"}
+_FOUND = {False: "broken", True: "held", None: "not about this rule"}
 
 
 @dataclass(frozen=True)
-class RuleCheck:
+class RuleCheck(Shown):
     """What :func:`check_rule` and :meth:`Table.check_rule` found, a law after the other."""
 
     laws: tuple[RuleLaw, ...]
@@ -79,12 +83,14 @@ class RuleCheck:
         """The laws that do not hold."""
         return tuple(law for law in self.laws if law.holds is False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dicts, lists, strings and numbers."""
-        return asdict(self)
+    def to_string(self) -> str:
+        """A line for each law, with the counterexamples."""
+        return "\n".join(law.to_string() for law in self.laws)
 
-    def __str__(self) -> str:
-        return "\n".join(str(law) for law in self.laws)
+    def _line(self) -> str:
+        """The laws by what was found of them."""
+        found = ((verdict, [law.name for law in self.laws if law.holds is holds]) for holds, verdict in _FOUND.items())
+        return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found if names) or "no laws"
 
     def _repr_html_(self) -> str:
         """The laws as an HTML table."""

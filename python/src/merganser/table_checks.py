@@ -26,8 +26,8 @@ class Setting(Shown):
     """What is configured but refused, ignored or without effect; ``None`` if nothing is."""
     meaning: str
 
-    def __str__(self) -> str:
-        """One line: name, value, source, and what contradicts it."""
+    def _line(self) -> str:
+        """Name, value, source, and what contradicts it."""
         value = "not set" if self.value is None else self.value
         return f"{self.setting} = {value} ({self.source}){'' if self.conflict is None else f': {self.conflict}'}"
 
@@ -105,8 +105,8 @@ class KeyCheck(Shown):
     def __bool__(self) -> bool:
         return self.ok
 
-    def __str__(self) -> str:
-        """One line: how many rows and keys, and what is wrong."""
+    def _line(self) -> str:
+        """How many rows and keys, and what is wrong."""
         wrong = [
             f"{self.duplicate_keys} keys have {self.duplicate_rows} rows" if self.duplicate_keys else "",
             f"{self.null_keys} rows have no key" if self.null_keys else "",

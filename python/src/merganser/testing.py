@@ -49,4 +49,4 @@ def assert_laws(
     wanted = done.laws if laws is None else tuple(done[name] for name in laws)
     broken = [law for law in wanted if law.holds is False or (laws is not None and law.holds is None)]
     if broken:
-        raise AssertionError("\n".join(str(law) for law in broken))
+        raise AssertionError("\n".join(law.to_string() for law in broken))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -45,15 +45,22 @@ class TableProblem(Shown):
             remedy=wire["remedy"],
         )
 
-    def __str__(self) -> str:
-        """Lines: the check, how many, where, and what to do."""
+    def to_string(self) -> str:
+        """Three lines: the check, how many and where; the detail; the remedy."""
+        return f"{self._place()}\n  {self.detail}\n  remedy: {self.remedy}"
+
+    def _line(self) -> str:
+        """The check, how many, where, the detail and the remedy."""
+        return f"{self._place()}: {self.detail}; remedy: {self.remedy}"
+
+    def _place(self) -> str:
         where = self.file or "/".join(part for part in (self.partition_path, self.file_id) if part) or "the table"
         key = "" if self.key is None else f", such as key {self.key!r}"
-        return f"{self.check}: {self.problems} in {where}{key}\n  {self.detail}\n  remedy: {self.remedy}"
+        return f"{self.check}: {self.problems} in {where}{key}"
 
 
 @dataclass(frozen=True)
-class VerifyResult:
+class VerifyResult(Shown):
     """What :meth:`merganser.Table.verify` found; true in conditions if nothing is wrong."""
 
     problems: tuple[TableProblem, ...]
@@ -91,12 +98,17 @@ class VerifyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain dicts, lists, strings and numbers."""
-        return {**asdict(self), "ok": self.ok}
+        return {**super().to_dict(), "ok": self.ok}
 
-    def __str__(self) -> str:
+    def to_string(self) -> str:
         """A line for how much was examined, then the problems."""
-        found = [str(problem) for problem in self.problems] or [f"nothing is wrong by {len(self.checks)} checks"]
+        found = [problem.to_string() for problem in self.problems] or [f"nothing is wrong by {len(self.checks)} checks"]
         return "\n".join([self.detail, *found])
+
+    def _line(self) -> str:
+        """How much was examined, and the checks that found something."""
+        found = ", ".join(dict.fromkeys(problem.check for problem in self.problems))
+        return f"{self.detail}; {f'found: {found}' if found else f'nothing is wrong by {len(self.checks)} checks'}"
 
     def _repr_html_(self) -> str:
         """The problems as an HTML table."""

@@ -28,7 +28,7 @@ def named(findings: Any, name: str) -> merganser.Finding:
 @pytest.mark.e2e
 def test_a_session_that_has_everything_writes_and_reads_a_table(spark: SparkSession) -> None:
     found = merganser.doctor(spark, write=True)
-    assert found.ok, str(found)
+    assert found.ok, found.to_string()
     assert found.to_dict()["ok"] is True
     names = [finding.name for finding in found.findings if finding.status == "ok"]
     assert {"java", "jar", "session jar", "extension", "catalog", "round trip"} <= set(names)

@@ -488,5 +488,5 @@ def test_a_record_is_explained_and_a_table_verified(spark: SparkSession, path: s
     assert (why.searched.partitions, why.searched.base_files, why.searched.log_files) == (1, 1, 1)
     assert table.explain_record_df(1, partition="x").select("decision").collect() == [("won",), ("lost",)]
     result = table.verify()
-    assert result.ok, str(result)
+    assert result.ok, result.to_string()
     assert result.file_groups_examined == result.file_groups == 1

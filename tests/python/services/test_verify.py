@@ -63,7 +63,7 @@ def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_find
     write(spark, path, [(1, "b", 2, "p"), (2, "late", 0, "p"), (3, "tie", 1, "q")], **options)
     table = write(spark, path, [(4, "c", 2, "p")], **options, **{OPERATION: "delete"})
     result = table.verify()
-    assert result.ok, str(result)
+    assert result.ok, result.to_string()
     assert (result.file_groups_examined, result.sample) == (result.file_groups, None)
     if options[TYPE] == MOR:
         table.compact()
@@ -78,7 +78,7 @@ def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_find
 def test_a_table_that_hudi_wrote_has_no_finding(spark: SparkSession, tmp_path: Path, name: str) -> None:
     shutil.copytree(TESTS / "golden" / name / "table", tmp_path / "t")
     result = Table.load(spark, str(tmp_path / "t")).verify()
-    assert result.ok, str(result)
+    assert result.ok, result.to_string()
     assert result.file_groups_examined > 0
 
 

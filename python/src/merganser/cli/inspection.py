@@ -187,7 +187,7 @@ def explain(spark: SparkSession, given: Given, key: str, partition: str | None) 
     parsed: Any = json.loads(key) if key[:1] in ("{", "[") else key
     wanted = tuple(parsed) if isinstance(parsed, list) else parsed
     found = Table.load(spark, given.table).explain_record(wanted, partition=partition, options=dict(given.options))
-    return Result(found.to_dict(), text=str(found), failed=not found.found)
+    return Result(found.to_dict(), text=found.to_string(), failed=not found.found)
 
 
 @click.command()

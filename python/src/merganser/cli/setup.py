@@ -48,7 +48,7 @@ def doctor_command(
     if json:
         print_json(diagnosis.to_dict(), sys.stdout)
     else:
-        print_text(str(diagnosis), sys.stdout)
+        print_text(diagnosis.to_string(), sys.stdout)
     return 0 if diagnosis.ok else 1
 
 

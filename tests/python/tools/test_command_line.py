@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
 
 import merganser
-from merganser.cli import commands, main
+from merganser.cli import _arguments, commands, main
+from merganser.cli._arguments import every_option, on_table
 
 COLUMNS = "id string, amount double, ts long"
 Run = Callable[..., str]
@@ -174,3 +176,16 @@ def test_the_commands_of_a_page_are_parsed(page: str) -> None:
 def test_completion_scripts_are_printed_for_each_shell(printed: Run) -> None:
     scripts: dict[str, Any] = {shell: printed("completion", shell) for shell in ("bash", "zsh", "fish")}
     assert all("_MERGANSER_COMPLETE" in script for script in scripts.values())
+
+
+def test_a_command_runs_again_by_its_pause_alone_whatever_its_parameters_are_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[int | None] = []
+    monkeypatch.setattr(_arguments, "run", lambda answer, request: pauses.append(request.every) or 0)
+    named_so = click.command()(on_table(click.option("--every")(lambda spark, given, every: [])))
+    paused = click.command()(on_table(every_option(lambda spark, given, every: [])))
+    for command in (named_so, paused):
+        command.main(["a table", "--every", "5m"], standalone_mode=False)
+        command.main(["a table"], standalone_mode=False)
+    assert pauses == [None, None, 300, None]

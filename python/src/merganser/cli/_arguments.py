@@ -50,8 +50,14 @@ limit_option = click.option(
     "--limit", type=POSITIVE, default=20, show_default=True, metavar="N", help="Most rows to print."
 )
 
+
+class Every(click.Option):
+    """The pause after which a command runs again. By its class, as a command may have a parameter of its name."""
+
+
 every_option = click.option(
     "--every",
+    cls=Every,
     type=Pause(),
     help="Run again and again, with this pause, such as 60s, 5m or 1h, until the process is ended.",
 )
@@ -96,6 +102,9 @@ def on_table(function: Command) -> Callable[..., Any]:
     returns the exit code. Decorators of its own arguments are below this one.
     """
 
+    own: list[click.Parameter] = getattr(function, "__click_params__", [])
+    pause = next((one.name for one in own if isinstance(one, Every)), None)
+
     @functools.wraps(function)
     def command(
         table: str,
@@ -109,14 +118,13 @@ def on_table(function: Command) -> Callable[..., Any]:
         if master is not None and remote is not None:
             raise click.UsageError("--master and --remote exclude each other.")
         given = Given(table, list(options))
-        request = Request(master, remote, dict(conf), json, more.get("every"))
+        request = Request(master, remote, dict(conf), json, None if pause is None else more[pause])
 
         def answer(spark: SparkSession) -> Rows | Result:
             return function(spark, given, **more)
 
         return run(answer, request)
 
-    own: list[click.Parameter] = getattr(command, "__click_params__", [])
     command.__click_params__ = []  # type: ignore[attr-defined]
     _OPTION(session_options(command))
     command.__click_params__ += own  # type: ignore[attr-defined]

@@ -266,6 +266,17 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
     function = f"SELECT * FROM hudi_table_changes('{table.path}', "
     assert condition(lambda: sql.run(f"{function}'latest_state')")) == "TABLE_CHANGES_ARGUMENTS"
     assert condition(lambda: sql.run(f"{function}'all', 'earliest')")) == "OPTION_VALUE_INVALID"
+    for wrong in (
+        "hudi_table_changes(trips, 'latest_state', 'earliest')",
+        "hudi_table_changes('trips', 'latest_state', NULL)",
+        "hudi_table_changes(table_or_path => 'trips', query => 'latest_state', begin => 'earliest')",
+        "hudi_table_changes('trips', 'latest_state', (SELECT max(ts) FROM VALUES ('a') AS v(ts)))",
+        "VALUES ('trips') AS names(name), LATERAL hudi_table_changes(name, 'latest_state', 'earliest')",
+        "hudi_table_changes()",
+    ):
+        error = refusal(lambda wrong=wrong: sql.run(f"SELECT * FROM {wrong}"))
+        assert error.condition == "TABLE_CHANGES_ARGUMENTS", error
+        assert "Use hudi_table_changes(table_or_path, 'latest_state' or 'cdc', begin [, end])" in str(error)
     assert condition(lambda: sql.run("SELECT * FROM hudi_table_changes('nowhere', 'latest_state', '0')")) == (
         "TABLE_NOT_FOUND"
     )

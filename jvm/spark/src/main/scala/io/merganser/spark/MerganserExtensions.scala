@@ -40,6 +40,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(MergedRows.Resolve(_))
     extensions.injectResolutionRule(_ => MetaColumnsOfViews)
     extensions.injectPostHocResolutionRule(_ => MetaColumnsOfViews.Restore)
+    extensions.injectPostHocResolutionRule(_ => TableChanges.Unresolved)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))

@@ -4,9 +4,15 @@ import hudi.DefaultSource
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.OwnCatalog
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.{UnresolvedIdentifier, UnresolvedTableOrView}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.{
+  UnresolvedIdentifier,
+  UnresolvedTableOrView,
+  UnresolvedTableValuedFunction
+}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.internal.SQLConf
 
@@ -15,7 +21,7 @@ import scala.util.Try
 
 /**
  * Statements of Hudi and Delta in sessions without their jars, where Spark's own error names nothing to write instead:
- * `USING hudi`, `VACUUM`, `OPTIMIZE`, `RESTORE`, `DESCRIBE HISTORY`, `DESCRIBE DETAIL`.
+ * `USING hudi`, `VACUUM`, `OPTIMIZE`, `RESTORE`, `DESCRIBE HISTORY`, `DESCRIBE DETAIL`, `table_changes(…)`.
  */
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
@@ -34,6 +40,13 @@ private[sql] object ForeignStatements {
     "DESC DETAIL" -> "CALL show_table_properties(table => '...')"
   )
 
+  /** Functions of Delta, which may be another extension's or the user's own. */
+  private val FunctionsOfDelta = Set("table_changes", "table_changes_by_path")
+
+  private val ChangesRemedy =
+    "hudi_table_changes('...', 'latest_state', '<time>') for the rows that changed since then, or with 'cdc' for each " +
+      "change with the row before and after"
+
   /**
    * @param parsed the plan as other parsers make it
    * @throws MerganserException HUDI_NOT_LOADED, STATEMENT_OF_OTHER_FORMAT
@@ -50,6 +63,9 @@ private[sql] object ForeignStatements {
       case describe: DescribeColumn if !isTable(describe.relation) => ofDelta(text).foreach(throw _)
       case _                                                       =>
     }
+    called(plan).find(FunctionsOfDelta).filterNot(isFunction).foreach { name =>
+      throw MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> name, "remedy" -> ChangesRemedy)
+    }
     plan
   }
 
@@ -60,6 +76,17 @@ private[sql] object ForeignStatements {
         MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> first, "remedy" -> remedy)
     }
   }
+
+  /** The unqualified names of the functions in FROM, in lower case. */
+  private def called(plan: TreeNode[_]): Seq[String] = plan match {
+    case function: UnresolvedTableValuedFunction =>
+      if (function.name.length == 1) Seq(function.name.head.toLowerCase(Locale.ROOT)) else Nil
+    case other =>
+      (other.children ++ other.innerChildren).collect { case inner: TreeNode[_] => inner }.flatMap(called(_))
+  }
+
+  private def isFunction(name: String): Boolean =
+    SparkSession.getActiveSession.forall(_.sessionState.catalog.functionExists(FunctionIdentifier(name)))
 
   /** Whether `DESCRIBE x y` is of a column of a table that is there. */
   private def isTable(relation: LogicalPlan): Boolean = relation match {

@@ -8,8 +8,10 @@ import io.merganser.table.options.Options
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry.TableFunctionBuilder
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{StringType, TimestampType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -34,6 +36,19 @@ object TableChanges {
 
   val function: (FunctionIdentifier, ExpressionInfo, TableFunctionBuilder) =
     (FunctionIdentifier(Name), new ExpressionInfo(getClass.getName, Name), plan)
+
+  /** Refuses calls with columns, such as names without quotes, before Spark looks for these columns in vain. */
+  object Unresolved extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = {
+      plan.foreach {
+        case call: UnresolvedTableValuedFunction if call.name.size == 1 && call.name.head.equalsIgnoreCase(Name) =>
+          call.functionArgs.find(!_.resolved).foreach(column =>
+            throw invalid(s"its argument ${column.sql} is a column, and must be a name, path or time in quotes"))
+        case _ =>
+      }
+      plan
+    }
+  }
 
   private def plan(arguments: Seq[Expression]): LogicalPlan = {
     if (arguments.length < 3 || arguments.length > 4)

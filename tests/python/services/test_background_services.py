@@ -1,4 +1,4 @@
-"""Services beside writers: in the background of the session, and of another process; docs/compaction.md shows them."""
+"""Services beside writers: in the background of the session, and of another process."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ COLUMNS = "id string, ts long, v string"
 MOR = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
 BEATS = {"hoodie.client.heartbeat.interval_in_ms": "200", "hoodie.client.heartbeat.tolerable.misses": "4"}
 START_S = 120
-
-
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
 
 
 def create(spark: SparkSession, path: Path, kind: str = "MERGE_ON_READ") -> Table:
@@ -199,10 +195,3 @@ def test_a_command_with_every_is_repeated_until_the_process_is_ended_and_goes_on
     shown = [json.loads(line) for line in out.getvalue().splitlines()]
     assert shown == [[{"n": 1}], {"error": "LOCK_TIMEOUT", "message": "once"}, [{"n": 2}]]
     assert err.getvalue() == "merganser: once\n"
-
-
-def test_the_page_on_compaction_runs(spark: SparkSession, tmp_path: Path) -> None:
-    table = create(spark, tmp_path / "trips")
-    (python,) = (block for block in blocks("compaction.md", "python") if "start_services" in block)
-    exec(compile(python, "compaction.md", "exec"), {"spark": spark, "path": str(tmp_path / "p"), "table": table})
-    assert table.services() == []

@@ -29,7 +29,7 @@ def test_the_page_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) 
         exec(compile(code, "dry-runs.md", "exec"), names)
     printed = capsys.readouterr().out
     assert printed.startswith("1 1 1\ninserted=1, updated=1, late=1, partitions=1\nupdated 1: ")
-    assert "\narchiving: archive=" in printed
+    assert "\narchiving: nothing to do\n" in printed
     reason = '(the row before stays: {"ts":3} against {"ts":5}, by EVENT_TIME_ORDERING)'
     assert f"late 2: id=2, status='new', ts=5 -> id=2, status='new', ts=5 {reason}" in printed
     assert "<table>" in names["result"].dry_run._repr_html_()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from frames import frame, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
-from places import ROOT
 from pyspark.sql import SparkSession
 
 import merganser
@@ -16,7 +14,6 @@ from merganser import Table
 
 COLUMNS = "id int, name string, ts bigint"
 TWO = {"hoodie.log.compaction.blocks.threshold": "2"}
-PAGE = (ROOT / "docs" / "compaction.md").read_text()
 
 
 def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> Table:
@@ -93,13 +90,3 @@ def test_what_has_no_logs_is_refused(spark: SparkSession, tmp_path: Path) -> Non
         Table.load(spark, str(tmp_path / "t")).compact_logs()
     with pytest.raises(merganser.MerganserError, match=r"OPTION_VALUE_INVALID.*blocks\.threshold"):
         Table.load(spark, str(tmp_path / "t")).compact_logs(options={"hoodie.log.compaction.blocks.threshold": "1"})
-
-
-def test_the_snippet_of_the_page_does_what_it_says(spark: SparkSession, tmp_path: Path) -> None:
-    section = PAGE.split("## Logs alone")[1]
-    python = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
-    path = str(tmp_path / "t")
-    exec(compile(python, "docs/compaction.md", "exec"), {"merganser": merganser, "spark": spark, "path": path})
-    sql = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)[0]
-    done = [spark.sql(s.replace("{path}", path)).collect() for s in sql.split(";") if s.strip()]
-    assert done == [[]]

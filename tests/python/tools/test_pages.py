@@ -8,15 +8,61 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
+
+import merganser
 
 PAGES = ["index", "tutorial", "recipes", "coming-from-hudi", "coming-from-other-formats", "installation"]
-#: Pages whose SQL is run as well, with the views that it reads.
+
+#: Pages whose SQL is run as well, after code that makes what they take for granted.
 WITH_SQL = {
-    "column-rules": {"deliveries": "SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty"},
-    "merging-frames": {
-        "stored_orders": "SELECT 1 AS id, 5L AS ts, 'new' AS status",
-        "changed_orders": "SELECT 1 AS id, 9L AS ts, 'paid' AS status",
-    },
+    "column-rules": "view('deliveries', '''SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty''')",
+    "merging-frames": """
+view("stored_orders", "SELECT 1 AS id, 5L AS ts, 'new' AS status")
+view("changed_orders", "SELECT 1 AS id, 9L AS ts, 'paid' AS status")
+""",
+    "compaction": """
+spark.sql('''CREATE TABLE trips (id STRING, fare DOUBLE, ts BIGINT, year STRING) USING merganser
+  PARTITIONED BY (year) TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', type = 'mor')''')
+spark.sql("INSERT INTO trips VALUES ('a', 1.0, 1, '2024')")
+spark.sql("UPDATE trips SET fare = 2.0")
+""",
+    "concurrent-writers": """
+rows = spark.createDataFrame([(1, "a")], "id int, item string")
+table = merganser.Table.create(spark, path, rows.schema, record_key="id")
+""",
+    "schema-evolution": """
+spark.sql('''CREATE TABLE trips (id STRING, fare DOUBLE, address STRUCT<street: STRING>, seats INT NOT NULL)
+  USING merganser TBLPROPERTIES (primaryKey = 'id')''')
+""",
+    "sql": """
+spark.createDataFrame([(1, 2.0)], "id int, fare double").write.format("merganser").mode("append").save(path)
+view("changes", "SELECT 'a' AS id, 2.0D AS fare, '2026-01-01' AS day, 2L AS ts, 'u' AS op")
+""",
+}
+#: What holds afterwards.
+AFTERWARDS = {
+    "compaction": """
+assert table.services() == []
+assert table.compact_logs() is None
+assert merganser.Table.load(spark, "trips").compact() is None
+""",
+    "concurrent-writers": "assert table.df().count() == 1",
+    "schema-evolution": """
+seats = merganser.Table.load(spark, "trips").schema["seats"]
+assert merganser.Table.load(spark, "trips").schema.names == ["seats", "id", "price", "address"]
+assert (seats.dataType.simpleString(), seats.nullable) == ("bigint", True)
+""",
+    "sql": """
+assert [row.fare for row in spark.read.format("merganser").load(path).collect()] == [4.0]
+assert spark.table("trips").count() == 0
+""",
+    "recipes": """
+# What the delete by law leaves: the newest base file, without the deleted row.
+from pathlib import Path
+files = [file for file in Path(str(lake), "users").iterdir() if not file.name.startswith(".hoodie")]
+assert [file.suffix for file in files if file.suffix != ".crc"] == [".parquet"], files
+""",
 }
 
 
@@ -24,26 +70,31 @@ WITH_SQL = {
 @pytest.mark.parametrize("page", [*PAGES, *WITH_SQL])
 def test_the_blocks_of_a_page_run_one_after_the_other(page: str, spark: SparkSession, tmp_path: Path) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text()
-    text = text.replace("/tmp/tutorial", str(tmp_path)).replace('"lake/', f'"{tmp_path}/lake/')
+    text = text.replace("/tmp/tutorial", str(tmp_path))
+    text = re.sub(r"""(["'])/?lake/""", rf"\1{tmp_path}/lake/", text)
     blocks = re.findall(r"^```(python|sql)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    views = WITH_SQL.get(page)
-    for name, query in (views or {}).items():
+    views: list[str] = []
+    names: dict[str, object] = {"__name__": page, "path": str(tmp_path / "of the page")}
+
+    def view(name: str, query: str) -> None:
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-    names: dict[str, object] = {"__name__": page}
+        views.append(name)
+
+    if page in WITH_SQL:
+        names |= {"spark": spark, "merganser": merganser, "col": col, "view": view}
+        exec(WITH_SQL[page], names)
     try:
         for number, (language, block) in enumerate(blocks, start=1):
             if language == "python":
                 exec(compile(block, f"{page}.md, block {number}", "exec"), names)
-            elif views is not None:
-                for statement in filter(str.strip, block.split(";")):
+            elif page in WITH_SQL:
+                for statement in filter(str.strip, block.replace("{path}", str(names["path"])).split(";")):
                     spark.sql(statement).collect()
+        assert blocks
+        exec(AFTERWARDS.get(page, ""), names)
     finally:
-        for table in ("orders", "stock"):
+        spark.conf.unset("hoodie.schema.on.read.enable")
+        for table in ("orders", "stock", "trips"):
             spark.sql(f"DROP TABLE IF EXISTS {table}")
-        for name in views or ():
+        for name in views:
             spark.catalog.dropTempView(name)
-    assert blocks
-    if page == "recipes":  # what the delete by law leaves: the newest base file, without the deleted row
-        files = [file for file in Path(str(names["lake"]), "users").iterdir() if not file.name.startswith(".hoodie")]
-        data = [file for file in files if file.suffix != ".crc"]
-        assert [file.suffix for file in data] == [".parquet"], data

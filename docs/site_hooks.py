@@ -1,4 +1,4 @@
-"""What the pages need as a site: pages from outside docs/, links to files that are no pages, and generated navigation."""
+"""What the pages need as a site: pages from outside docs/, links to files that are no pages, generated navigation."""
 
 from __future__ import annotations
 

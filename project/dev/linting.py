@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dev.environment import Environment
-from dev.layout import ROOT, default_line
+from dev.layout import default_line
 from dev.process import Failed, run, say, tried
 from dev.results import Results
 from dev.sbt import sbt
@@ -32,14 +32,13 @@ def fmt(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def lint_python(environment: Environment) -> None:
+    """Check what `fmt` formats, Python in the pages too, and the types of the package and of the commands."""
     tools = environment.home / "bin"
-    folders = ("project", "python", "tests", "examples", "benchmarks")
-    scripts = ["dev", *(name for name in folders if (ROOT / name).is_dir())]
     typed = ["dev", "project/dev", "python/src/merganser"]
     failed = False
     for name, command in (
-        ("ruff-check", [tools / "ruff", "check", *scripts]),
-        ("ruff-format", [tools / "ruff", "format", "--check", *scripts]),
+        ("ruff-check", [tools / "ruff", "check", "."]),
+        ("ruff-format", [tools / "ruff", "format", "--check", "."]),
         ("mypy", [tools / "mypy", "--config-file", "python/pyproject.toml", *typed]),
     ):
         failed = not tried(command, name, show=None) or failed

@@ -7,9 +7,11 @@ that every engine read to ``rows.json`` in the folder.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from interop.frames import frame_of, rows_of
@@ -73,13 +75,25 @@ class Play:
         return found
 
 
-def main() -> None:
-    plan, folder, jars = sys.argv[1:]
+def session(jars: str, settings: Mapping[str, str]) -> Any:
+    """The session as docs/custom-mergers.md starts it, with these jars in place of its own, and with more settings."""
     import merganser
 
+    def started(name: str, *, config: Mapping[str, str]) -> Any:
+        return merganser.session(name, master="local[1]", config={**settings, **config})
+
+    page = Path(__file__).parents[2] / "docs" / "custom-mergers.md"
+    section = page.read_text().split("\n## Classes made for Hudi\n")[1]
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"merganser": SimpleNamespace(session=started)}
+    exec(re.sub(r'"[^"]+\.jar,[^"]+\.jar"', repr(jars), snippet), names)
+    return names["spark"]
+
+
+def main() -> None:
+    plan, folder, jars = sys.argv[1:]
     settings = {
         **PYTHON_WORKERS,
-        "spark.jars": jars,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.ui.enabled": "false",
@@ -90,7 +104,7 @@ def main() -> None:
         "spark.sql.shuffle.partitions": "1",
         "spark.default.parallelism": "1",
     }
-    spark = merganser.session("both jars", master="local[1]", config=settings)
+    spark = session(jars, settings)
     spark.sparkContext.setLogLevel("ERROR")
     results: dict[str, Any] = {}
     for number, (name, each) in enumerate(json.loads(Path(plan).read_text()).items()):

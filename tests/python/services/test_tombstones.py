@@ -9,6 +9,8 @@ import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
 
+import merganser
+
 PAGE = (ROOT / "docs" / "tombstones.md").read_text()
 
 
@@ -22,3 +24,10 @@ def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsy
     assert count == "0"
     why = names["table"].explain_record("a")
     assert not why.rows
+    (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    try:
+        for statement in filter(str.strip, sql.split(";")):
+            spark.sql(statement)
+        assert "merganser.tombstones.retained.hours" not in merganser.Table.load(spark, "visits").properties
+    finally:
+        spark.sql("DROP TABLE IF EXISTS visits")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hive_lake import COW, MOR, SYNC, Lake
+from snippets import snippets
 
 from merganser import MerganserError, Table, WriteOptions
 
@@ -152,3 +153,23 @@ def test_a_registration_that_fails_leaves_the_commit_and_says_so(lake: Lake, tmp
 
     with pytest.raises(MerganserError, match=r"registered under this name is at"):
         lake.write(tmp_path / "other", lake.rows("(1, 'a', 1L, 'x')"), **COW, **{f"{SYNC}table": "failing"})
+
+
+def test_the_snippets_of_the_page_register_their_tables(lake: Lake, tmp_path: Path) -> None:
+    def of_the_page(language: str) -> str:
+        (code,) = snippets("docs/hive-metastore.md", language)
+        return code.replace("thrift://metastore:9083", lake.uris).replace("/lake/", f"{tmp_path}/")
+
+    rows = lake.spark.sql("SELECT 1 AS id, 2.0D AS amount, DATE'2026-01-31' AS day")
+    Table.create(lake.spark, tmp_path / "orders", rows.schema, record_key="id", name="by_frame")
+    database = f"{SYNC}database"
+    try:
+        exec(of_the_page("python"), {"rows": rows})
+        for statement in filter(str.strip, of_the_page("sql").split(";")):
+            lake.spark.sql(statement)
+        lake.spark.sql("INSERT INTO orders VALUES (1, 2.0, DATE'2026-01-31')")
+        assert {"by_frame", "orders"} <= lake.client.tables("sales")
+        assert list(lake.client.partitions("sales", "orders")) == [("2026-01-31",)]
+    finally:
+        lake.spark.conf.unset(database)
+        lake.spark.sql("DROP TABLE IF EXISTS orders")

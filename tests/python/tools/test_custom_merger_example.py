@@ -1,4 +1,5 @@
-"""The example of a user's merger: built as a project of its own, loaded by `spark.jars` in a process of its own."""
+"""The example of a user's merger and the classes of docs/custom-mergers.md: built as a project of its own, loaded by
+`spark.jars` in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from types import SimpleNamespace
 import pyspark
 import pytest
 from places import ROOT
+from pyspark.sql import SparkSession
+from snippets import snippets
 
+import merganser
 from dev.java import find_java
 from dev.sbt import SBT_JVM, SBT_SETTINGS, sbt_launcher
 from merganser.session import jar_for
@@ -23,13 +27,16 @@ pytestmark = pytest.mark.e2e
 EXAMPLE = ROOT / "examples" / "custom-merger"
 ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
 
-# A reader without the jar: it names the class, which is not there.
-READER = """
-import sys
-import merganser
-spark = merganser.session("reader", master="local[2]")
-option = {"hoodie.write.record.merge.custom.implementation.classes": "orders.OrderMerger"}
-spark.read.format("merganser").options(**option).load(sys.argv[1]).show()
+CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
+PAGE = "docs/custom-mergers.md"
+
+# What the page's statements leave, after its Python.
+RESULT = """
+for block in {sql!r}:
+    for statement in filter(str.strip, block.split(";")):
+        spark.sql(statement).collect()
+rows = sorted(tuple(row)[-2:] for row in spark.sql("SELECT * FROM prices").collect() + prices.df().collect())
+print("ROWS", rows)
 """
 
 
@@ -38,6 +45,11 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example's jar, built from a copy, with the launcher and the Spark that the project is built with."""
     folder = tmp_path_factory.mktemp("example") / "custom-merger"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("target"))
+    for language, name in (("scala", "MaxPrice"), ("java", "DeleteNegative")):
+        (of_the_page,) = snippets(PAGE, language)
+        source = folder / "src" / "main" / language / "shop" / f"{name}.{language}"
+        source.parent.mkdir(parents=True)
+        source.write_text(f"package shop{';' if language == 'java' else ''}\n\n{of_the_page}")
     line = ".".join(pyspark.__version__.split(".")[:2])
     spark_jars = Path(pyspark.__file__).parent / "jars"
     home = find_java(line)
@@ -51,14 +63,16 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
+def run(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(ROOT / "python" / "src"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "PYTHONPATH": path, "SPARK_LOCAL_IP": "127.0.0.1", **variables}
     command = [sys.executable, *map(str, words)]
     return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
-def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(jar: Path, tmp_path: Path) -> None:
+def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(
+    jar: Path, spark: SparkSession, tmp_path: Path
+) -> None:
     done = run(EXAMPLE / "orders.py", jar, tmp_path)
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"^(?:.*[\r\])])?([a-z_ ]+): (o1 .*)$", done.stdout, re.MULTILINE)
@@ -69,15 +83,28 @@ def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_tol
         ("compacted", shipped),
         ("merge_on_read", delivered),
     ]
-    reader = run("-c", READER, tmp_path / "merge_on_read")
-    assert reader.returncode != 0
-    for words in (
-        "MERGER_UNAVAILABLE",
-        "'merge_on_read'",
-        "orders.OrderMerger is not on the class path",
-        "0e6957b1-7549",
-    ):
-        assert words in reader.stderr, reader.stderr[-3000:]
+    reader = spark.read.format("merganser").option(CLASSES, "orders.OrderMerger")
+    with pytest.raises(merganser.MerganserError) as refused:
+        reader.load(str(tmp_path / "merge_on_read")).show()
+    assert refused.value.condition == "MERGER_UNAVAILABLE"
+    for words in ("'merge_on_read'", "orders.OrderMerger is not on the class path", "0e6957b1-7549"):
+        assert words in str(refused.value)
+
+
+def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
+    python, sql = snippets(PAGE, "python")[0], snippets(PAGE, "sql")
+    # The snippets leave these to spark-submit.
+    flags = [
+        "--master local[1]",
+        "--conf spark.ui.enabled=false",
+        "--conf spark.sql.shuffle.partitions=1",
+        f"--conf spark.sql.warehouse.dir={tmp_path}",
+        "pyspark-shell",
+    ]
+    program = f"{python.replace('max-price.jar', str(jar))}{RESULT.format(sql=sql)}"
+    done = run("-c", program, PYSPARK_SUBMIT_ARGS=" ".join(flags))
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "ROWS [('lamp', 9.5), ('lamp', 9.5), ('oak', 5.0), ('oak', 5.0)]" in done.stdout
 
 
 def test_the_example_is_built_by_the_sbt_that_builds_the_project() -> None:

@@ -1,0 +1,85 @@
+"""Every snippet of the documentation is run by a test, or there is a reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from places import PYTESTS, ROOT
+from snippets import snippets
+
+#: Languages of code; blocks of others, such as `text`, are what something prints.
+CODE = ("python", "sql", "java", "scala", "bash")
+
+#: The test that runs the snippets of a page, and how many of which language; two where each runs some of them.
+RUN = {
+    "README.md": {"test_readme": "python sql", "test_connect": "python"},
+    "docs/apply-changes.md": {"test_apply_changes_page": "python*4"},
+    "docs/archiving.md": {"test_archiving": "python sql"},
+    "docs/change-data.md": {"test_change_data": "python sql"},
+    "docs/cleaning.md": {"test_cleaning": "python sql"},
+    "docs/clustering.md": {"test_clustering": "python sql*3"},
+    "docs/column-rules.md": {"test_pages": "python*5 sql*3"},
+    "docs/coming-from-hudi.md": {"test_pages": "python*2"},
+    "docs/coming-from-other-formats.md": {"test_pages": "python*2"},
+    "docs/compaction.md": {"test_pages": "python*2 sql*3"},
+    "docs/concurrent-writers.md": {"test_pages": "python"},
+    "docs/custom-mergers.md": {"test_custom_merger_example": "scala java python sql", "both_jars": "python"},
+    "docs/dry-runs.md": {"test_dry_runs": "python*4 sql*4"},
+    "docs/explain.md": {"test_explain": "python sql"},
+    "docs/history.md": {"test_history": "python sql"},
+    "docs/hive-metastore.md": {"test_hive_metastore": "python sql"},
+    "docs/incremental.md": {"test_incremental": "python*2"},
+    "docs/index.md": {"test_pages": "python"},
+    "docs/installation.md": {"test_pages": "python"},
+    "docs/merging-frames.md": {"test_pages": "python sql"},
+    "docs/porting.md": {"test_porting_page": "java*4"},
+    "docs/python.md": {"test_python_page": "python*6"},
+    "docs/real-database.md": {"test_real_database": "python sql"},
+    "docs/recipes.md": {"test_pages": "python*7"},
+    "docs/repair.md": {"test_repair": "python sql"},
+    "docs/rule-expressions.md": {"test_expression_rules": "python sql", "test_traced_rules": "python"},
+    "docs/rule-laws.md": {"test_rule_laws": "python*2 sql"},
+    "docs/savepoints.md": {"test_savepoints": "python*2 sql*2"},
+    "docs/schema-evolution.md": {"test_pages": "sql*2"},
+    "docs/sql.md": {"test_pages": "python sql*3"},
+    "docs/streams.md": {"test_stream_sink": "python*4"},
+    "docs/tombstones.md": {"test_tombstones": "python sql"},
+    "docs/tutorial.md": {"test_pages": "python*10"},
+    "docs/verify.md": {"test_verify": "python sql"},
+}
+
+#: Snippets that no test runs as they are, and why.
+NOT_RUN = {
+    ("docs/command-line.md", "bash"): "each command runs in test_command_line and in the tests of its service, where "
+    "instants and paths are those of a table; here its words are parsed, since some run until they are ended",
+    ("docs/installation.md", "bash"): "it installs from a package index; `./dev newcomer` installs the wheel",
+    ("docs/tutorial.md", "bash"): "`./dev newcomer` runs its commands with the wheel alone, after it has installed it",
+}
+
+PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_snippet_of_a_page_is_run_or_has_a_reason(page: str) -> None:
+    fences = re.findall(r"^```.*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert fences[1::2] == ["```"] * (len(fences) // 2)
+    assert "```" not in fences[::2], "a block without a language"
+    shown = {language: len(snippets(page, language)) for language in CODE}
+    run: Counter[str] = Counter()
+    for text in RUN.get(page, {}).values():
+        for part in text.split():
+            language, _, number = part.partition("*")
+            run[language] += int(number or 1)
+    left = {language: number - run[language] for language, number in shown.items() if number != run[language]}
+    assert left == {language: shown[language] for of, language in NOT_RUN if of == page}
+
+
+def test_the_tests_that_run_snippets_name_their_pages() -> None:
+    files = {file.stem: file for file in [*PYTESTS.values(), *(ROOT / "tests" / "interop").glob("*.py")]}
+    for page, tests in RUN.items():
+        for test in tests:
+            text = files[test].read_text(encoding="utf-8")
+            named = "pasted" if page == "README.md" else page.rpartition("/")[2].removesuffix(".md")
+            assert named in text, f"{test} does not run {page}"

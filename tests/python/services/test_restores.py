@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,29 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     assert done.newest_commit == writes[0]
     upserted(spark, path, range(9, 10))
     assert names(table) == ["new", "v9"]
+
+
+def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """A write that began first and completed last stays, and one that differs by a microsecond differs."""
+    path = tmp_path / "t"
+    table = Table.create(spark, path, "id int, at timestamp", record_key="id", partition_by="id")
+    noon = datetime(2026, 1, 1, 12)
+    for key in (0, 1, 2):
+        table.upsert([{"id": key, "at": noon}])
+    table.upsert([{"id": 2, "at": noon + timedelta(microseconds=1)}])
+    first, began, second, last = [entry.instant for entry in reversed(table.history())]
+    (timeline,) = path.glob(".hoodie/timeline")
+    (done,) = timeline.glob(f"{began}_*.commit")
+    done.rename(timeline / f"{began}_{int(last) + 60_000}.commit")
+
+    def shown(instant: str) -> list[tuple[str, str, object, object]]:
+        steps = Table.load(spark, path).restore(instant, dry_run=True).rows
+        return [(step.action, step.item, step.before, step.after) for step in steps]
+
+    times = ["2026-01-01 12:00:00.000000", "2026-01-01 12:00:00.000001"]
+    before, after = ({"id": 2, "at": at} for at in times)
+    assert shown(second) == [("update", "2", after, before)]
+    assert shown(began) == [("delete", "2", after, None)]
+    assert shown(first) == [("delete", "1", {"id": 1, "at": times[0]}, None), ("delete", "2", after, None)]
+    with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_INVALID.*rows.*-1"):
+        spark.sql(f"CALL dry_run_service(service => 'restore', path => '{path}', instant => '{second}', rows => -1)")

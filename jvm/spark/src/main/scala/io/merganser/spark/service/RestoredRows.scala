@@ -62,9 +62,26 @@ private[service] object RestoredRows {
     } finally { rows.unpersist(); () }
   }
 
+  /** Two times that differ by a microsecond are two rows. */
+  private val JsonOptions = Map(
+    "ignoreNullFields"   -> "false",
+    "timestampFormat"    -> "yyyy-MM-dd HH:mm:ss.SSSSSS",
+    "timestampNTZFormat" -> "yyyy-MM-dd HH:mm:ss.SSSSSS"
+  )
+
   private val Key  = "key"
   private val Now  = "now"
   private val Then = "then"
+
+  /**
+   * The last write that completed before those that are taken back. What was requested before them may have completed
+   * after them, and stays.
+   */
+  private def completedBefore(table: OpenTable, taken: Set[String]): Option[String] = {
+    val writes = table.timeline.completed.map(i =>
+      (if (table.config.layoutVersion < 2) i.requested else i.completed.getOrElse(i.requested), i.requested)).sorted
+    writes.takeWhile { case (_, requested) => !taken(requested) }.lastOption.map(_._2)
+  }
 
   /** The rows that differ: their key, and as JSON how they are and how they were; null for no row. */
   private def net(
@@ -76,12 +93,13 @@ private[service] object RestoredRows {
     val classes = settings.mergerClasses
     val merger =
       if (classes.isEmpty) Map.empty[String, String] else Map(Options.MergerClasses.key -> classes.mkString(","))
+    val taken = report.takenBack.map(_.instant).toSet
     val changes = session.read.format("merganser").options(merger ++ Map(
       Options.QueryType.key -> "incremental",
       Options.ChangesFormat.key -> "cdc",
       Options.ChangeImages.key -> "struct",
-      Options.ChangesBegin.key -> report.newest.getOrElse("earliest")
-    )).load(table.storage.basePath.toString)
+      Options.ChangesBegin.key -> completedBefore(table, taken).getOrElse("earliest")
+    )).load(table.storage.basePath.toString).where(col(ChangeColumns.Instant).isInCollection(taken))
     val (before, after) = (ChangeRecords.Before, ChangeRecords.After)
     def path(name: String) =
       if (table.schema.fieldNames.contains(name)) Names.quoted(name)
@@ -92,7 +110,7 @@ private[service] object RestoredRows {
     val shown                       = concat_ws(",", table.config.recordKeyFields.map(field(_).cast("string")): _*)
     val keyed = changes.withColumn("id", id).withColumn(Key, shown)
       .withColumn("order", struct(col(ChangeColumns.CompletionTime), col(ChangeColumns.Instant)))
-    def json(image: String): Column = to_json(col(image), Map("ignoreNullFields" -> "false").asJava)
+    def json(image: String): Column = to_json(col(image), JsonOptions.asJava)
     keyed.withColumn("older", json(before)).withColumn("newer", json(after)).groupBy("id").agg(
       expr(s"first($Key)").as(Key),
       expr("max_by(struct(newer), order)").as("last"),

@@ -71,6 +71,7 @@ object DryRunOfService extends TableProcedure {
     values.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>
       throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
+    arguments.int("rows").filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
     val configured = arguments.settings(session, table)
     val settings   = if (service == "clustering") clustering(session, table, arguments, configured) else configured
     ServicePreviews.of(session, table, settings, service, values.toMap).map(row)

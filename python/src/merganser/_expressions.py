@@ -25,6 +25,7 @@ SqlOf = Callable[[Any], str]
 """Returns the SQL text of a column."""
 
 _INT_MAX = 2**31 - 1
+_LONG = 2**63
 
 
 def condition_text(argument: str, condition: object, sql_of: SqlOf) -> str:
@@ -120,7 +121,7 @@ def literal(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
-        return str(value) if abs(value) <= _INT_MAX else f"{value}L"
+        return str(value) if abs(value) <= _INT_MAX else f"{value}{'L' if -_LONG <= value < _LONG else 'BD'}"
     if isinstance(value, float):
         return f"{float.__repr__(value)}D" if math.isfinite(value) else f"double({string(float.__repr__(value))})"
     if isinstance(value, Decimal) and value.is_finite():

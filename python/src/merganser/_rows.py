@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
+from functools import cache
 from typing import Any, Protocol, Union
 
 from pyspark.errors import PySparkException
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as T
 
 from merganser._arguments import is_frame, kind
-from merganser._values import fitting, nested, session_zone
+from merganser._values import Zone, fitting, nested, session_zone
 
 
 class HasColumns(Protocol):
@@ -34,6 +34,8 @@ class HasColumnNames(Protocol):
 
 Rows = Union[DataFrame, HasColumns, HasColumnNames, Sequence[Mapping[str, Any]], Sequence[Sequence[Any]], Sequence[Row]]
 """A frame of Spark, pandas, Arrow or Polars, or a list of dicts, of ``Row``, or of tuples in the table's order.
+
+A reader of Arrow is read to its end, and a lazy frame of Polars is collected.
 
 Missing values become null: those of pandas too, whose floats have NaN for them. NaN of lists, Arrow and Polars is a
 number. Naive times of pandas, Arrow and Polars are times in the session's zone, those of lists in the zone of this
@@ -63,8 +65,10 @@ def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructTyp
         return frame
     if module == "pandas":
         return _of_pandas(spark, operation, rows, schema)
-    if module in ("polars", "pyarrow"):
-        return _of_arrow(spark, operation, rows.to_arrow() if module == "polars" else rows, schema)
+    if module == "polars":
+        return _of_arrow(spark, operation, (rows.collect() if hasattr(rows, "collect") else rows).to_arrow(), schema)
+    if module == "pyarrow":
+        return _of_arrow(spark, operation, rows.read_all() if hasattr(rows, "read_all") else rows, schema)
     if isinstance(rows, Mapping):
         return _of_records(spark, operation, [rows], schema)
     if isinstance(rows, Sequence) and not isinstance(rows, (str, bytes)):
@@ -79,8 +83,11 @@ def _of_pandas(spark: SparkSession, operation: str, rows: Any, schema: T.StructT
     names = _distinct(operation, rows.columns)
     objects = rows.astype(object)
     values = objects.where(rows.notna(), None).itertuples(index=False, name=None)
-    has_times = any(dtype.kind in ("M", "O") for dtype in rows.dtypes)
-    return _frame(spark, names, values, schema, zone=session_zone(spark) if has_times else None)
+    return _frame(spark, names, values, schema, zone=_zone_of(spark))
+
+
+def _zone_of(spark: SparkSession) -> Zone:
+    return cache(lambda: session_zone(spark))
 
 
 def _of_arrow(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None) -> DataFrame:
@@ -88,8 +95,7 @@ def _of_arrow(spark: SparkSession, operation: str, rows: Any, schema: T.StructTy
     values = zip(*(rows.column(place).to_pylist() for place in range(len(names))))
     ntz = _prefers_ntz(spark)
     types = {name: _of_arrow_type(kind, ntz) for name, kind in zip(names, rows.schema.types)}
-    has_times = "timestamp" in str(rows.schema.types)
-    return _frame(spark, names, values, schema, zone=session_zone(spark) if has_times else None, types=types)
+    return _frame(spark, names, values, schema, zone=_zone_of(spark), types=types)
 
 
 def _of_arrow_type(kind: Any, prefers_ntz: bool) -> T.DataType | None:
@@ -147,7 +153,7 @@ def _frame(
     rows: Iterable[tuple[Any, ...]],
     schema: T.StructType | None,
     *,
-    zone: tzinfo | None = None,
+    zone: Zone | None = None,
     types: Mapping[str, T.DataType | None] | None = None,
 ) -> DataFrame:
     """A frame in the types of the table's columns.
@@ -158,18 +164,22 @@ def _frame(
         rows: Their values.
         schema: The columns of the table.
         zone: The zone of naive times; see :func:`merganser._values.fitting`.
-        types: Types of columns that the table does not have. Those that it lacks are inferred.
+        types: Types of columns that the table does not have. Those that it lacks are inferred; a column without
+            values is one of nulls.
     """
     known = {} if schema is None else {field.name.lower(): field.dataType for field in schema.fields}
     found = [known.get(name.lower()) or (types or {}).get(name) for name in names]
     values = list(rows)
-    inferred = [place for place, kind in enumerate(found) if kind is None]
+    local = None if _prefers_ntz(spark) else zone
+    unknown = {
+        place: [nested(row[place], local) for row in values] for place, kind in enumerate(found) if kind is None
+    }
+    inferred = [place for place, column in unknown.items() if any(value is not None for value in column)]
     if inferred:
-        local = None if _prefers_ntz(spark) else zone
-        unknown = [tuple(nested(row[place], local) for place in inferred) for row in values]
-        sample = spark.createDataFrame(unknown, [names[place] for place in inferred]).schema
-        for place, field in zip(inferred, sample.fields):
+        sample = list(zip(*(unknown[place] for place in inferred)))
+        types_of = spark.createDataFrame(sample, [names[place] for place in inferred]).schema
+        for place, field in zip(inferred, types_of.fields):
             found[place] = field.dataType
-    fields = [T.StructField(name, kind) for name, kind in zip(names, found) if kind is not None]
+    fields = [T.StructField(name, kind or T.NullType()) for name, kind in zip(names, found)]
     fitted = [tuple(fitting(value, field.dataType, zone) for value, field in zip(row, fields)) for row in values]
     return spark.createDataFrame(fitted, T.StructType(fields))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite
@@ -12,6 +12,9 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as T
+
+Zone = Callable[[], tzinfo]
+"""Returns the session's time zone; called for naive times alone: not every zone of Java is known to Python."""
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
 _DECIMALS = Context(prec=400)  # every finite double has fewer digits before its point
@@ -42,7 +45,7 @@ def _of_numpy(value: Any) -> Any:
     return value
 
 
-def nested(value: Any, zone: tzinfo | None) -> Any:
+def nested(value: Any, zone: Zone | None) -> Any:
     """A value whose type PySpark infers, plain at each level; naive times are of ``zone``, if there is one."""
     value = plain(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, Row) and not hasattr(value, "_fields"):
@@ -52,7 +55,7 @@ def nested(value: Any, zone: tzinfo | None) -> Any:
     return localized(value, zone) if isinstance(value, datetime) and zone is not None else value
 
 
-def fitting(value: Any, kind: T.DataType, zone: tzinfo | None) -> Any:
+def fitting(value: Any, kind: T.DataType, zone: Zone | None) -> Any:
     """A value as PySpark wants it for a type.
 
     Args:
@@ -76,7 +79,7 @@ def fitting(value: Any, kind: T.DataType, zone: tzinfo | None) -> Any:
     return _number(value, kind)
 
 
-def _struct(value: Any, kind: T.StructType, zone: tzinfo | None) -> Any:
+def _struct(value: Any, kind: T.StructType, zone: Zone | None) -> Any:
     if isinstance(value, Row) and hasattr(value, "__fields__"):
         value = value.asDict()
     if isinstance(value, Mapping):
@@ -102,15 +105,15 @@ def _number(value: Any, kind: T.DataType) -> Any:
     return value
 
 
-def _time(value: datetime, kind: T.DataType, zone: tzinfo | None) -> Any:
+def _time(value: datetime, kind: T.DataType, zone: Zone | None) -> Any:
     if zone is not None and value.tzinfo is not None and isinstance(kind, (T.DateType, T.TimestampNTZType)):
-        value = value.astimezone(zone).replace(tzinfo=None)  # as a cast in the session
+        value = value.astimezone(zone()).replace(tzinfo=None)  # as a cast in the session
     if isinstance(kind, T.DateType):
         return value.date()
     return localized(value, zone) if zone is not None and isinstance(kind, T.TimestampType) else value
 
 
-def localized(value: datetime, zone: tzinfo) -> datetime:
+def localized(value: datetime, zone: Zone) -> datetime:
     """A naive time as one of a zone.
 
     A time that occurs twice is the later one, without daylight saving, as Spark has it of pandas; one that is skipped
@@ -118,7 +121,7 @@ def localized(value: datetime, zone: tzinfo) -> datetime:
     """
     if value.tzinfo is not None:
         return value
-    both = [value.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
+    both = [value.replace(tzinfo=zone(), fold=fold) for fold in (0, 1)]
     chosen = min(both, key=lambda one: one.utcoffset() or timedelta())
     return chosen.astimezone(timezone.utc)
 

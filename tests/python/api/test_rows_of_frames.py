@@ -141,3 +141,32 @@ def test_a_frame_with_two_columns_of_one_name_is_refused(spark: SparkSession) ->
     for rows in (arrow, arrow.to_pandas()):
         with pytest.raises(ValueError, match="upsert: the frame has several columns of one name: id, id"):
             frame_of(spark, "upsert", rows)
+
+
+def test_frames_without_rows_or_with_a_column_of_nulls_have_no_type_to_infer(spark: SparkSession) -> None:
+    nulls = pandas.DataFrame({"id": ["a"], "op": [None]})
+    arrow = pyarrow.table({"id": ["a"], "op": pyarrow.array([None], pyarrow.large_string())})
+    for rows in (nulls, arrow, of_polars(arrow), [{"id": "a", "op": None}]):
+        assert rows_of(spark, rows, "id string") == [("a", None)]
+    for rows in (nulls[:0], arrow[:0], of_polars(arrow[:0])):
+        found = frame_of(spark, "merge", rows, spark.createDataFrame([], "id string").schema)
+        assert (found.columns, found.collect()) == (["id", "op"], [])
+
+
+def test_frames_that_are_read_later_are_read(spark: SparkSession) -> None:
+    arrow = pyarrow.table({"id": ["a"]})
+    lazy = of_polars(arrow)
+    type(lazy).collect = lambda _: of_polars(arrow)
+    for rows in (arrow.to_reader(), lazy):
+        assert rows_of(spark, rows, "id string") == [("a",)]
+
+
+def test_a_zone_that_python_does_not_know_matters_for_naive_times_alone(spark: SparkSession) -> None:
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "PST")
+        assert rows_of(spark, pandas.DataFrame({"id": ["a"]}), "id string") == [("a",)]
+        with pytest.raises(KeyError, match="PST"):
+            frame_of(spark, "upsert", pandas.DataFrame({"at": pandas.to_datetime(["2026-07-01"])}))
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)

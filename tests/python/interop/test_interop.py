@@ -297,6 +297,23 @@ def test_a_table_of_an_older_version_is_written_on_and_compacted_in_its_own_layo
     assert table_properties(table)["hoodie.table.version"] == version
 
 
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_a_key_that_hudi_writes_between_the_plan_of_a_compaction_and_its_run_is_stored_once(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str
+) -> None:
+    table = tmp_path / "shared"
+    schema = ITEM + ", part string"
+    options = settings("shared", MOR, "id", "part", "ts") | {"hoodie.write.table.version": version}
+    ours.upsert(table, schema, [[1, "a", 10, "x"], [2, "b", 10, "x"]], **options)
+    ours.delete(table, "id int, part string", [[1, "x"]], **options)
+    ours.compact(table, "schedule")
+    hudi.upsert(table, schema, [[1, "back", 11, "x"]], **{"hoodie.write.table.version": version})
+    ours.compact(table, "run")
+    assert_all_read(ours, hudi, table, [[1, "back", 11, "x"], [2, "b", 10, "x"]])
+    ours.upsert(table, schema, [[1, "again", 12, "x"]], **options)
+    assert_all_read(ours, hudi, table, [[1, "again", 12, "x"], [2, "b", 10, "x"]])
+
+
 # --- other writers' ways ------------------------------------------------------------------------------------------
 
 

@@ -75,8 +75,13 @@ private[timeline] final class TimelineFiles(
       case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
 
-  def decodeCompleted[T](instant: Instant)(decode: Array[Byte] => T): T =
-    this.decode(name(instant, InstantState.Completed), archive.content(instant))(decode)
+  /** @throws io.merganser.merge.MerganserException READ_TAKEN_BACK, TIMELINE_FILE_UNREADABLE */
+  def decodeCompleted[T](instant: Instant)(decode: Array[Byte] => T): T = {
+    val file = name(instant, InstantState.Completed)
+    def takenBack =
+      MerganserException("READ_TAKEN_BACK", "table" -> config.name, "instant" -> instant.requested)
+    this.decode(file, archive.content(instant), if (instant.action.isWrite) takenBack else removed(file))(decode)
+  }
 
   /** As [[decode]], for content that is read several times. */
   def decodeOnce[T <: AnyRef](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T =
@@ -90,16 +95,21 @@ private[timeline] final class TimelineFiles(
    * @param archived the content of a file that is gone, if the history has it
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  def decode[T](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T = {
+  def decode[T](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T =
+    this.decode(name, archived, removed(name))(decode)
+
+  /** @param gone what to throw for a file that is gone, if the history does not have it */
+  private def decode[T](name: String, archived: => Option[Array[Byte]], gone: => MerganserException)(
+      decode: Array[Byte] => T
+  ): T = {
     val bytes =
       try storage.read(path(name))
-      catch {
-        case e: FileNotFoundException =>
-          archived.getOrElse(throw unreadable(name, "it was removed while the table was read").causedBy(e))
-      }
+      catch { case e: FileNotFoundException => archived.getOrElse(throw gone.causedBy(e)) }
     try decode(bytes)
     catch { case NonFatal(e) => throw unreadable(name, String.valueOf(e.getMessage)).causedBy(e) }
   }
+
+  private def removed(name: String): MerganserException = unreadable(name, "it was removed while the table was read")
 
   def unreadable(name: String, reason: String): MerganserException =
     MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(path(name)), "reason" -> reason)

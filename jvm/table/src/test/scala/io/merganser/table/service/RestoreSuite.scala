@@ -116,6 +116,18 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
   }
 
+  test("a reader that listed the timeline before a restore or a rollback is told so where it reads a commit later") {
+    for (version <- Seq(6, 9)) {
+      val s      = faulty(s"t$version")
+      val table  = created(s, version, mergeOnRead = true)
+      val writes = (1 to 2).map(n => upsert(table, s"k1@$n=v$n"))
+      val before = timelineOf(s)
+      if (version == 6) restoring(s).rollback(None) else restoring(s).restore(writes.head)
+      val error = intercept[MerganserException](before.metadata(before.completed.last))
+      assert(error.condition == "READ_TAKEN_BACK" && error.getMessage.contains(writes.last))
+    }
+  }
+
   test("the files of Hudi: the plan names the instants, and the metadata the files of each") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = true)

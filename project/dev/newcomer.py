@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 from dev.environment import FOREIGN_VARIABLES, Environment
 from dev.layout import ROOT, STATE, default_line, release_version
 from dev.packaging import build_wheel
-from dev.process import Stop, nothing, run, say
+from dev.process import nothing, run, say
 
 HOME = STATE / "newcomer"
 
@@ -21,20 +22,33 @@ NOTEBOOK = ("nbclient>=0.10,<1", "nbformat>=5.10,<6", "ipykernel>=6.29,<8")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
+#: Short sessions: without the second compiler and the parallel collector they take half of the processor time.
+SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
-    """install the wheel into an empty environment and take the first steps there [--spark LINE] [--fresh]
+    """install the wheel into an empty environment and take the first steps there [--spark LINE] [--fresh] [--few]
 
     The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of the
-    report is taken with an installed Chromium. The environment is used again unless --fresh is given.
+    report is taken with an installed Chromium. Spark's files are those of the tests' environment, and the environment
+    is used again; with --fresh it is made anew and Spark is downloaded. --few leaves out what `./dev test` leaves out:
+    spark-submit, and a session for each command.
+    """
+    environment = Environment(options.spark or default_line())
+    say(first_steps(environment, few=options.few, fresh=options.fresh))
+    say(f"The pages, the notebook and the picture are in {(HOME / 'work').relative_to(ROOT)}.")
+    return 0
+
+
+def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> str:
+    """Take the first steps, or few of them, and return what was left out, by name.
+
+    Raises:
+        Failed: One of them failed.
     """
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        raise Stop(f"No browser was found ({', '.join(BROWSERS)}): install one (Debian: apt-get install chromium).")
-    line = options.spark or default_line()
-    environment = Environment(line)
-    wheel = build_wheel(environment, [line], HOME / "dist")
-    python = install(environment, wheel, fresh=options.fresh)
+    wheel = build_wheel(environment, [environment.line], HOME / "dist", sdist=not few)
+    python = install(environment, wheel, fresh=fresh)
     folder = HOME / "work"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -43,10 +57,18 @@ def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
     variables = {name: value for name, value in os.environ.items() if name not in FOREIGN_VARIABLES}
     variables["PATH"] = os.pathsep.join([str(python.parent), str(environment.java_home / "bin"), os.environ["PATH"]])
     variables["JAVA_HOME"] = str(environment.java_home)
-    command = [python, "first_steps.py", wheel, browser]
-    run(command, "newcomer", environment=variables, folder=folder)
-    say(f"The pages, the notebook and the picture are in {folder.relative_to(ROOT)}.")
-    return 0
+    variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if few:
+        variables["JDK_JAVA_OPTIONS"] = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} {SHORT_JVM}"
+    command = [
+        python,
+        "first_steps.py",
+        wheel,
+        *(["--few"] if few else []),
+        *(["--browser", browser] if browser else []),
+    ]
+    run(command, "newcomer", environment=variables, folder=folder, deferred=few)
+    return "every step" if browser else f"NO PICTURE of the report: there is no browser ({', '.join(BROWSERS)})"
 
 
 def install(environment: Environment, wheel: Path, *, fresh: bool) -> Path:
@@ -54,24 +76,32 @@ def install(environment: Environment, wheel: Path, *, fresh: bool) -> Path:
     home = HOME / f"venv-{environment.line}"
     stamp = hashlib.sha256(f"{sys.version} {environment.version} {NOTEBOOK}".encode()).hexdigest()
     stamp_file = home / "merganser.stamp"
-    uv = [
-        environment.python,
-        "-m",
-        "uv",
-        "pip",
-        "install",
-        "--no-cache",
-        "--quiet",
-        "--python",
-        home / "bin" / "python",
-    ]
+    python, log = home / "bin" / "python", "newcomer-environment"
+    uv = [environment.python, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     if fresh or not (stamp_file.is_file() and stamp_file.read_text() == stamp):
         say(f"Setting up an empty environment with Spark {environment.version} ...")
         shutil.rmtree(home, ignore_errors=True)
-        run([sys.executable, "-m", "venv", home], "newcomer-environment", show=nothing)
-        run([*uv, wheel, f"pyspark=={environment.version}", *NOTEBOOK], "newcomer-environment", show=nothing)
+        run([sys.executable, "-m", "venv", "--without-pip", home], log, show=nothing)
+        if fresh:
+            # Without uv's cache, which would store 2 GB.
+            run([*uv, "--no-cache", f"pyspark=={environment.version}"], log, show=nothing)
+        else:
+            link_spark(environment, python)
+        run([*uv, wheel, f"pyspark=={environment.version}", *NOTEBOOK], log, show=nothing)
         stamp_file.write_text(stamp)
     else:
-        run([*uv, "--reinstall-package", "merganser", wheel], "newcomer-environment", show=nothing)
+        run([*uv, "--reinstall-package", "merganser", wheel], log, show=nothing)
     say(f"merganser {release_version()} is installed from {wheel.name}.")
-    return home / "bin" / "python"
+    return python
+
+
+def link_spark(environment: Environment, python: Path) -> None:
+    """Put PySpark as it is installed in an environment into another one, by hard links: it is 400 MB."""
+    source, target = (next(home.glob("lib/python*/site-packages")) for home in (environment.home, python.parent.parent))
+    for package in ("pyspark", "py4j"):
+        (record,) = source.glob(f"{package}-*.dist-info/RECORD")
+        for name, *_ in csv.reader(record.read_text().splitlines()):
+            file = target / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if (source / name).is_file() and not file.exists():
+                os.link(source / name, file)

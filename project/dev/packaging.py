@@ -29,11 +29,16 @@ def wheel(options: argparse.Namespace, rest: list[str]) -> int:
     return 0
 
 
-def build_wheel(environment: Environment, lines: Sequence[str], folder: Path) -> Path:
-    """Build the wheel and the source distribution with the jars of some lines into a folder; return the wheel."""
+def build_wheel(environment: Environment, lines: Sequence[str], folder: Path, *, sdist: bool = True) -> Path:
+    """Build the wheel, from a source distribution or without one, with the jars of some lines; return it."""
     build(environment, lines)
-    uv = [environment.python, "-m", "uv", "build", "--quiet", "--out-dir", folder, ROOT / "python"]
-    run(uv, "wheel", environment=environment.variables(MERGANSER_WHEEL_LINES=",".join(lines)), show=nothing)
+    uv = [environment.python, "-m", "uv", "build", "--quiet", "--out-dir", folder]
+    run(
+        [*uv, *([] if sdist else ["--wheel"]), ROOT / "python"],
+        "wheel",
+        environment=environment.variables(MERGANSER_WHEEL_LINES=",".join(lines)),
+        show=nothing,
+    )
     (built,) = folder.glob(f"merganser-{release_version()}-*.whl")
     check_contents(built, lines)
     return built

@@ -18,6 +18,7 @@ from dev.environment import Environment
 from dev.jars import build, is_fresh, mark_staged, staged
 from dev.layout import CACHE, STATE, default_line, identifier, spark_lines
 from dev.linting import lint_python
+from dev.newcomer import first_steps
 from dev.process import Failed, Stop, nothing, remove, run, say
 from dev.results import SLOWEST, Results, slowest_scalatests
 from dev.sbt import sbt
@@ -30,6 +31,8 @@ NEWEST_FOLDERS = ("others", "sql", "interop")  # on the newest line, which runs 
 
 # Those whose tests wait for servers, locks and other processes half of their time: they run beside the others.
 WAITING = ("stores", "services")
+
+NEWCOMER = "a newcomer's first steps, with the wheel alone"
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,14 @@ class Part:
 def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
-    By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and end-to-end tests
-    on the newest line. Of the end-to-end tests that have variants, one type of table and a quarter or a half of the
-    others run on the newest line, the rest on the default line; of those without, all run on the default line and half
-    on the newest as well. Tests that are marked as sampled run with half of their variants. --spark runs all of it on
-    one line only, --full the long versions of random tests, all points of faults, large tables and all end-to-end
-    tests with all variants on both lines. Random tests draw the same cases in each run, and samples the same tests and
-    variants; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
+    By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, end-to-end tests on the
+    newest line, and few of a newcomer's first steps with the wheel. Of the end-to-end tests that have variants, one
+    type of table and a quarter or a half of the others run on the newest line, the rest on the default line; of those
+    without, all run on the default line and half on the newest as well. Tests that are marked as sampled run with half
+    of their variants. --spark runs all of it on one line only, --full the long versions of random tests, all points of
+    faults, large tables and all end-to-end tests with all variants on both lines. Random tests draw the same cases in
+    each run, and samples the same tests and variants; --seed N draws others, such as those of the day with --seed
+    $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
@@ -148,12 +152,17 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
             (part, (waiting if part.folder in WAITING else pool).submit(start_part, part, scala, started))
             for part in parts
         ]
+        newcomer = waiting.submit(start_newcomer, environment, scala, started)
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
             if isinstance(tests.exception(), NotBuilt):
                 results.closing.append(f"{part.name}: not run, because the jar could not be built")
                 continue
             results.step(part.name, functools.partial(count_pytest, results, part, tests.result), timed=False)
+        if isinstance(newcomer.exception(), NotBuilt):
+            results.closing.append(f"{NEWCOMER}: not run, because the jar could not be built")
+        else:
+            results.step(NEWCOMER, newcomer.result, timed=False)
 
 
 class NotBuilt(Failed):
@@ -165,14 +174,28 @@ def start_part(part: Part, scala: Future[tuple[str, float]], started: float) -> 
 
     Raises Failed if it could not run its tests, NotBuilt if sbt has not written the jar of the part's line.
     """
-    while not is_fresh(part.environment.line, started) and not scala.done():
-        time.sleep(1)
-    if not is_fresh(part.environment.line, started):
-        raise NotBuilt(part.name)
-    if not staged(part.environment.line):
-        mark_staged([part.environment.line])
+    await_jar(part.environment.line, scala, started)
     archive_classes(part.environment)
     start_pytest(part)
+
+
+def await_jar(line: str, scala: Future[tuple[str, float]], started: float) -> None:
+    """Wait for the jar of a line; raises NotBuilt if sbt has ended without it."""
+    while not is_fresh(line, started) and not scala.done():
+        time.sleep(1)
+    if not is_fresh(line, started):
+        raise NotBuilt(line)
+    if not staged(line):
+        mark_staged([line])
+
+
+def start_newcomer(environment: Environment, scala: Future[tuple[str, float]], started: float) -> str:
+    """Take a newcomer's first steps with the wheel: what was left out, and the seconds that it took."""
+    await_jar(environment.line, scala, started)
+    say(f"{NEWCOMER} ...")
+    start = time.monotonic()
+    done = first_steps(environment, few=True)
+    return f"{done}, in {time.monotonic() - start:.0f} s"
 
 
 def run_scalatest(results: Results, environment: Environment, commands: Sequence[str]) -> str:

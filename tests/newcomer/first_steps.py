@@ -1,10 +1,14 @@
 """A newcomer's first steps, with the wheel alone: the tutorial, the command line, spark-submit, a notebook, the report.
 
-Run by `./dev newcomer` in a folder without the project's sources: first_steps.py WHEEL BROWSER
+Run by `./dev newcomer` in a folder without the project's sources: first_steps.py WHEEL [--browser PROGRAM] [--few]
+
+With --few the tutorial is run as a notebook only, its commands in the notebook's session but for the last one, and
+spark-submit not at all: two sessions start in place of thirteen.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -13,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nbformat
@@ -22,6 +27,8 @@ import merganser
 
 HERE = Path.cwd()
 LAKE = HERE / "lake"
+TABLE = f"{LAKE}/orders"
+COUNTS = ("inserted=1", "updated=2", "late=1", "duplicates=1")
 
 APP = """
 import sys
@@ -32,29 +39,40 @@ print("ROWS", table.df().count(), "FROM", merganser.__file__)
 """
 
 
-def main(wheel: str, browser: str) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wheel")
+    parser.add_argument("--browser")
+    parser.add_argument("--few", action="store_true")
+    given = parser.parse_args()
     assert "site-packages" in merganser.__file__, merganser.__file__
     tutorial = (HERE / "tutorial.md").read_text().replace("/tmp/tutorial", str(LAKE))
     python = re.findall(r"^```python\n(.*?)^```$", tutorial, re.MULTILINE | re.DOTALL)
     shell = [line for block in re.findall(r"^```bash\n(.*?)^```$", tutorial, re.MULTILINE | re.DOTALL)
              for line in block.splitlines() if line.startswith("merganser ")]  # fmt: skip
-    step("the tutorial as a script", lambda: script(python))
-    for line in shell:
-        step(line, lambda line=line: run(shlex.split(line)))
-    table = f"{LAKE}/orders"
-    step("merganser --json", lambda: json.loads(run(["merganser", table, "info", "--json"])))
-    step("spark-submit app.py", lambda: submit(table))
-    step("spark-submit --jars", lambda: submit(table, "--jars", run(["merganser", "jar"]).strip()))
-    step("spark-submit --py-files", lambda: submit(table, "--py-files", wheel, expected=".whl"))
-    shutil.rmtree(LAKE)
-    step("the tutorial as a notebook", lambda: notebook(python))
-    step("a report of its table", lambda: run(["merganser", "report", table, "--out", "report.html"]))
-    step("a picture of the report", lambda: picture(browser))
+    *commands, report = map(shlex.split, shell)
+    assert report[1] == "report"
+    if given.few:
+        step("the tutorial as a notebook, with its commands", lambda: notebook(python, commands))
+        assert run(["merganser", "--version"]) == f"merganser {merganser.__version__}\n"
+    else:
+        step("the tutorial as a script", lambda: script(python))
+        for words in commands:
+            step(shlex.join(words), lambda words=words: run(words))
+        step("merganser --json", lambda: json.loads(run(["merganser", TABLE, "info", "--json"])))
+        step("spark-submit app.py", submit)
+        step("spark-submit --jars", lambda: submit("--jars", run(["merganser", "jar"]).strip()))
+        step("spark-submit --py-files", lambda: submit("--py-files", given.wheel, expected=".whl"))
+        shutil.rmtree(LAKE)
+        step("the tutorial as a notebook", lambda: notebook(python, []))
+    step(shlex.join(report), lambda: run(report))
+    if given.browser:
+        step("a picture of the report", lambda: picture(given.browser, Path(report[-1])))
 
 
-def step(name: str, action: object) -> None:
+def step(name: str, action: Callable[[], object]) -> None:
     began = time.monotonic()
-    action()  # type: ignore[operator]
+    action()
     print(f"{time.monotonic() - began:6.1f} s  {name}", flush=True)
 
 
@@ -67,45 +85,52 @@ def run(command: list[str], **variables: str) -> str:
 
 def script(blocks: list[str]) -> None:
     Path("tutorial.py").write_text("\n".join(blocks))
-    printed = run([sys.executable, "tutorial.py"])
-    for expected in ("inserted=1", "updated=2", "late=1", "duplicates=1"):
+    counted(run([sys.executable, "tutorial.py"]))
+
+
+def counted(printed: str) -> None:
+    for expected in COUNTS:
         assert expected in printed, f"{expected} is not in:\n{printed[-2000:]}"
 
 
-def submit(table: str, *arguments: str, expected: str = "site-packages") -> None:
+def submit(*arguments: str, expected: str = "site-packages") -> None:
     """Run the application; ``expected`` is in the path that the package is imported from."""
     Path("app.py").write_text(APP)
-    command = ["spark-submit", "--master", "local[1]", *arguments, "app.py", table]
+    command = ["spark-submit", "--master", "local[1]", *arguments, "app.py", TABLE]
     printed = run(command, PYSPARK_PYTHON=sys.executable)
     assert "ROWS 2" in printed, printed[-2000:]
     (place,) = re.findall(r"FROM (\S+)", printed)
     assert expected in place, place
 
 
-def notebook(blocks: list[str]) -> None:
-    blocks = [
-        *blocks[:-1],
+def notebook(blocks: Sequence[str], commands: Sequence[Sequence[str]]) -> None:
+    """Run the blocks, then commands in the notebook's own session, then what notebooks show as tables and pictures."""
+    cells = [
+        *blocks,
+        "from merganser.cli import main",
+        *(f"assert main({list(words[1:])!r}) == 0" for words in commands),
         "orders.explain_record('o3')",
         "orders.history()",
         "merganser.doctor(spark)",
         "spark.stop()",
     ]
-    cells = [nbformat.v4.new_code_cell(block) for block in blocks]
-    book = nbformat.v4.new_notebook(cells=cells)
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(book, timeout=300, kernel_name="python3").execute()
     nbformat.write(book, "tutorial.ipynb")
-    pages = [str(output.get("data", {}).get("text/html", "")) for cell in book.cells for output in cell.outputs]
+    outputs = [output for cell in book.cells for output in cell.outputs]
+    counted("".join(output.get("text", "") for output in outputs))
+    pages = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
     assert sum("<svg" in page for page in pages) >= 1, "explain_record drew no picture"
     assert sum("<table" in page for page in pages) >= 2, "history and doctor showed no tables"
 
 
-def picture(browser: str) -> None:
+def picture(browser: str, page: Path) -> None:
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1600"]
-    run([browser, *flags, f"--screenshot={HERE / 'report.png'}", (HERE / "report.html").as_uri()])
+    run([browser, *flags, f"--screenshot={HERE / 'report.png'}", page.as_uri()])
     image = (HERE / "report.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(image) > 30_000, f"{len(image)} bytes: the page is blank"
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -54,8 +54,14 @@ RUN = {
 NOT_RUN = {
     ("docs/command-line.md", "bash"): "each command runs in test_command_line and in the tests of its service, where "
     "instants and paths are those of a table; here its words are parsed, since some run until they are ended",
-    ("docs/installation.md", "bash"): "it installs from a package index; `./dev newcomer` installs the wheel",
-    ("docs/tutorial.md", "bash"): "`./dev newcomer` runs its commands with the wheel alone, after it has installed it",
+    (
+        "docs/installation.md",
+        "bash",
+    ): "it installs from a package index; `./dev test` and `./dev newcomer` install the wheel",
+    (
+        "docs/tutorial.md",
+        "bash",
+    ): "`./dev test` and `./dev newcomer` run its commands with the wheel alone, after they have installed it",
 }
 
 PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

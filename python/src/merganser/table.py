@@ -113,8 +113,11 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
             archived: Whether actions that were moved from the timeline to its history follow.
 
         Raises:
+            TypeError: ``limit`` is no number.
             ValueError: ``limit`` is negative.
         """
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+            raise TypeError(f"limit is a number of actions, or None for all, not {limit!r}")
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}, but not below 0")
         return History.from_wire(self._transport.history(self.path, limit, archived))

@@ -275,6 +275,8 @@ def test_history_has_every_commit_newest_first_with_its_counts(spark: SparkSessi
     assert table.history(archived=True) == newest_first
     with pytest.raises(ValueError, match="limit"):
         table.history(-1)
+    with pytest.raises(TypeError, match="limit is a number of actions"):
+        table.history("2")  # type: ignore[arg-type]
 
 
 def test_a_table_is_read_as_of_an_instant(spark: SparkSession, rows: Rows, path: str) -> None:

@@ -288,6 +288,7 @@ def test_every_setting_has_its_source_and_what_contradicts_it(spark: SparkSessio
     assert "'fare'" in wrong["hoodie.datasource.write.recordkey.field"]
     assert "hoodie.combine.before.insert = true (session)" in str(config)
     assert not trips.merge_config().conflicts
+    assert config["hoodie.datasource.write.partitionpath.urlencode"] == "false"  # no secret, for the "url" in its name
 
 
 def test_keys_that_are_stored_twice_are_counted_and_shown(

@@ -240,7 +240,7 @@ def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sq
     assert "limit INT: most rows to return (default 10)" in {row[0] for row in sql.run("CALL help('show_commits')")}
     unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
     assert "PROCEDURE_UNKNOWN" in unknown
-    assert "run_compaction" in unknown
+    assert "Did you mean 'run_compaction'?" in unknown
 
 
 @pytest.mark.parametrize("name", ["run_compactoin", "system.run_compactoin", "spark_catalog.system.run_compactoin"])

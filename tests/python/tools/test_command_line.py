@@ -94,6 +94,14 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
     assert printed("read", path, "--where", "id = 'none'") == "no rows\n"
 
 
+def test_a_wrong_key_or_column_is_an_error_in_one_sentence(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", path, "{id: 1"]) == 2
+    assert "Error: KEY begins like JSON and is none (Expecting property name" in capsys.readouterr().err
+    assert main(["read", path, "--where", "nope = 1"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("merganser: [UNRESOLVED_COLUMN")
+
+
 @pytest.mark.e2e
 def test_a_savepoint_is_made_listed_restored_to_and_deleted(
     spark: SparkSession, tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]

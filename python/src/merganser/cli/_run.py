@@ -192,4 +192,5 @@ def _print_error(error: Exception, request: Request, out: TextIO, err: TextIO) -
     condition = error.condition if isinstance(error, MerganserError) else type(error).__name__
     if request.json:
         print_json({"error": condition, "message": str(error)}, out)
-    print(f"merganser: {error}", file=err, flush=True)
+    sentence = str(error).partition(";\n'")[0]  # without the plan that Spark adds
+    print(f"merganser: {sentence}", file=err, flush=True)

@@ -184,7 +184,10 @@ def explain(spark: SparkSession, given: Given, key: str, partition: str | None) 
 
     KEY is the value of the one key column, or JSON of several: '{"id": 1, "region": "eu"}'.
     """
-    parsed: Any = json.loads(key) if key[:1] in ("{", "[") else key
+    try:
+        parsed: Any = json.loads(key) if key[:1] in ("{", "[") else key
+    except json.JSONDecodeError as error:
+        raise click.UsageError(f"KEY begins like JSON and is none ({error}): {key}") from None
     wanted = tuple(parsed) if isinstance(parsed, list) else parsed
     found = Table.load(spark, given.table).explain_record(wanted, partition=partition, options=dict(given.options))
     return Result(found.to_dict(), text=found.to_string(), failed=not found.found)

@@ -697,6 +697,9 @@ def test_statements_of_delta_are_refused_with_what_to_write_instead(sql: Sql) ->
         f"SELECT * FROM table_changes('{table}', 1)": "hudi_table_changes",
         "WITH w AS (SELECT * FROM table_changes_by_path('/t', 1)) SELECT (SELECT 1), * FROM w": "hudi_table_changes",
         f"INSERT INTO {table} SELECT * FROM VALUES (1) WHERE 1 IN (SELECT 1 FROM Table_Changes('t', 1))": "each change",
+        f"SELECT * FROM hudi_query_timeline('{table}')": "CALL show_timeline",
+        f"SELECT * FROM hudi_filesystem_view('{table}')": "CALL show_fsview_latest",
+        f"SELECT * FROM hudi_query('{table}', 'read_optimized')": "hoodie.datasource.query.type",
     }.items():
         with pytest.raises(merganser.MerganserError, match=remedy) as raised:
             sql.spark.sql(statement)

@@ -49,7 +49,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   }
 
   private def unknown(parts: Seq[String]): MerganserException =
-    MerganserException("PROCEDURE_UNKNOWN", "procedure" -> parts.mkString("."), "known" -> Procedure.names)
+    Procedure.unknown(parts.mkString("."))
 }
 
 private[sql] object CallParser {

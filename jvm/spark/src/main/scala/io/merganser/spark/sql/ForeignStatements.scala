@@ -21,7 +21,8 @@ import scala.util.Try
 
 /**
  * Statements of Hudi and Delta in sessions without their jars, where Spark's own error names nothing to write instead:
- * `USING hudi`, `VACUUM`, `OPTIMIZE`, `RESTORE`, `DESCRIBE HISTORY`, `DESCRIBE DETAIL`, `table_changes(…)`.
+ * `USING hudi`, `VACUUM`, `OPTIMIZE`, `RESTORE`, `DESCRIBE HISTORY`, `DESCRIBE DETAIL`, `table_changes(…)`,
+ * `hudi_query_timeline(…)`.
  */
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
@@ -40,12 +41,19 @@ private[sql] object ForeignStatements {
     "DESC DETAIL" -> "CALL show_table_properties(table => '...')"
   )
 
-  /** Functions of Delta, which may be another extension's or the user's own. */
-  private val FunctionsOfDelta = Set("table_changes", "table_changes_by_path")
-
-  private val ChangesRemedy =
+  private val Changes =
     "hudi_table_changes('...', 'latest_state', '<time>') for the rows that changed since then, or with 'cdc' for each " +
       "change with the row before and after"
+
+  /** Formats and what to write instead, by functions in FROM; they may be another extension's or the user's own. */
+  private val Functions = Map(
+    "table_changes"         -> ("Delta Lake" -> Changes),
+    "table_changes_by_path" -> ("Delta Lake" -> Changes),
+    "hudi_query_timeline"   -> ("Apache Hudi" -> "CALL show_timeline(table => '...')"),
+    "hudi_filesystem_view"  -> ("Apache Hudi" -> "CALL show_fsview_latest(table => '...')"),
+    "hudi_query" -> ("Apache Hudi" ->
+      "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads base files alone")
+  )
 
   /**
    * @param parsed the plan as other parsers make it
@@ -63,8 +71,9 @@ private[sql] object ForeignStatements {
       case describe: DescribeColumn if !isTable(describe.relation) => ofDelta(text).foreach(throw _)
       case _                                                       =>
     }
-    called(plan).find(FunctionsOfDelta).filterNot(isFunction).foreach { name =>
-      throw MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> name, "remedy" -> ChangesRemedy)
+    called(plan).filter(name => Functions.contains(name) && !isFunction(name)).foreach { name =>
+      val (format, remedy) = Functions(name)
+      throw ofOther(name, format, remedy)
     }
     plan
   }
@@ -72,18 +81,25 @@ private[sql] object ForeignStatements {
   private def ofDelta(text: String): Option[MerganserException] = {
     val words = text.trim.split("\\s+", 3).take(2).map(_.toUpperCase(Locale.ROOT)).mkString("", " ", " ")
     OfDelta.collectFirst {
-      case (first, remedy) if words.startsWith(s"$first ") =>
-        MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> first, "remedy" -> remedy)
+      case (first, remedy) if words.startsWith(s"$first ") => ofOther(first, "Delta Lake", remedy)
     }
   }
+
+  private def ofOther(statement: String, format: String, remedy: String): MerganserException =
+    MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> statement, "format" -> format, "remedy" -> remedy)
 
   /** The unqualified names of the functions in FROM, in lower case. */
   private def called(plan: TreeNode[_]): Seq[String] = plan match {
     case function: UnresolvedTableValuedFunction =>
       if (function.name.length == 1) Seq(function.name.head.toLowerCase(Locale.ROOT)) else Nil
-    case other =>
-      (other.children ++ other.innerChildren).collect { case inner: TreeNode[_] => inner }.flatMap(called(_))
+    case other => calledBy(other.children) ++ calledBy(other.innerChildren)
   }
+
+  private def calledBy(nodes: Seq[Any]): Seq[String] =
+    nodes.flatMap {
+      case node: TreeNode[_] => called(node)
+      case _                 => Nil
+    }
 
   private def isFunction(name: String): Boolean =
     SparkSession.getActiveSession.forall(_.sessionState.catalog.functionExists(FunctionIdentifier(name)))

@@ -1,6 +1,5 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -16,7 +15,7 @@ object Help extends Procedure {
     case None => Procedure.all.map(p => Row(p.name))
     case Some(cmd) =>
       val procedure = Procedure.byName(cmd).getOrElse(
-        throw MerganserException("PROCEDURE_UNKNOWN", "procedure" -> cmd, "known" -> Procedure.names))
+        throw Procedure.unknown(cmd))
       procedure.parameters.map(p => Row(describe(p))) ++
         procedure.result.map(f => Row(s"returns ${f.name} ${f.dataType.sql}"))
   }

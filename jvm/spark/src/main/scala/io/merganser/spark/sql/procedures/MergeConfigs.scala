@@ -39,10 +39,13 @@ object ShowMergeConfig extends TableProcedure {
     }
   }
 
+  /** No secrets, whatever the option is called: `partitionpath.urlencode` has "url" in its name. */
+  private val Flags = Set("true", "false")
+
   /** A value whose name is one of those that Spark takes for secrets is replaced, also where a message has it. */
   private def withoutSecrets(session: SparkSession, one: EffectiveSetting): EffectiveSetting = {
     val shown = session.sessionState.conf.redactOptions(Map(one.key -> ""))(one.key)
-    one.value.filter(value => shown.nonEmpty && value.nonEmpty).fold(one) { value =>
+    one.value.filter(value => shown.nonEmpty && value.nonEmpty && !Flags(value)).fold(one) { value =>
       one.copy(value = Some(shown), conflict = one.conflict.map(_.replace(value, shown)))
     }
   }

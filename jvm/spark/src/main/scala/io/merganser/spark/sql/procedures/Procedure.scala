@@ -1,6 +1,8 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.options.NearestName
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -143,7 +145,12 @@ object Procedure {
 
   def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
 
-  def names: String = all.map(_.name).mkString(", ")
+  /** The error of a name that no procedure has, with the one that was probably meant. */
+  def unknown(name: String): MerganserException = {
+    val names   = all.map(_.name)
+    val nearest = NearestName.of(name.split('.').last, names, within = 3).fold("")(meant => s"Did you mean '$meant'? ")
+    MerganserException("PROCEDURE_UNKNOWN", "procedure" -> name, "remedy" -> s"${nearest}There are: ${names.mkString(", ")}.")
+  }
 
   /** Nullable columns by name and type. */
   private[procedures] def columns(fields: (String, DataType)*): StructType =

@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types._
 
+import java.util.Locale
+
 /**
  * CALL run_statement(statement => …, options => …): runs a MERGE, UPDATE or DELETE with options of its own, among them
  * a transaction. Settings of the session, which SQL has instead, are those of all its statements.
@@ -45,11 +47,12 @@ private object RowStatements {
    * Refuses whatever does not change rows of a table of ours, before it is analyzed.
    *
    * @param isTaken for the plan of a statement that changes rows
-   * @param refused takes what the statement is
+   * @param refused takes the word with which the statement begins
    */
   def requireOurs(session: SparkSession, statement: String)(isTaken: LogicalPlan => Boolean)(
       refused: String => MerganserException
   ): Unit = {
+    def word = "[A-Za-z]+".r.findFirstIn(statement).fold("nothing")(_.toUpperCase(Locale.ROOT))
     def check(plan: LogicalPlan): Unit = {
       val target = plan match {
         case merge: MergeIntoTable       => Some(merge.targetTable)
@@ -63,9 +66,9 @@ private object RowStatements {
         case (changing, Some(of)) if isTaken(changing) =>
           of.collectFirst { case relation: UnresolvedRelation => relation.multipartIdentifier } match {
             case Some(parts) => TableNames.pathOf(session, parts.map(Names.quoted).mkString(".")); ()
-            case None        => throw refused(s"${changing.nodeName} of no table")
+            case None        => throw refused(s"$word, and is of no table")
           }
-        case (other, _) => throw refused(other.nodeName)
+        case _ => throw refused(word)
       }
     }
     check(session.sessionState.sqlParser.parsePlan(statement))

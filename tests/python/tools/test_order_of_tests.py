@@ -81,6 +81,7 @@ def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
     parts = len(testing.FOLDERS) + len(testing.NEWEST_FOLDERS)
     assert len(stage.events) == 1 + parts
     assert (results.passed, results.failed) == (5 + 3 * parts, 0)
+    assert results.closing[-1] == f"{testing.NEWCOMER}: passed (every step, in 0 s)"
 
 
 @pytest.mark.parametrize("built", [set(), {"3.5"}], ids=["no jar", "one jar"])

@@ -120,6 +120,19 @@ object CompactionService {
     CompactionRuns.registered(session, table, settings, Action.Compaction)(
       scheduleAndRun(session, table, settings, listsAll = true))
 
+  /**
+   * Compacts all file slices, whichever of them the table's compactions take, also those with logs that were written
+   * after a compaction had been planned.
+   */
+  private[service] def compactAll(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
+    val compaction = settings.compaction
+    val choice     = compaction.choice.copy(strategies = Seq(CompactionStrategy.UnBounded))
+    val ofAll      = settings.copy(compaction = compaction.copy(choice = choice))
+    scheduleAndRun(session, table, ofAll)
+    if (table.timeline.pendingCompactions.nonEmpty) scheduleAndRun(session, table.refreshed(), ofAll)
+    ()
+  }
+
   /** As [[scheduleAndRun]], but plans a compaction only if one is due. */
   def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
     scheduleDue(table, settings, yields = true)

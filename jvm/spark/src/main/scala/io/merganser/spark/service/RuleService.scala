@@ -2,7 +2,6 @@ package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.RuleUpdate
-import io.merganser.table.options.CompactionStrategy
 import io.merganser.table.rule.{ChangedPart, RuleChange}
 import io.merganser.table.settings.{TableAccess, WriteConfig}
 import org.apache.spark.sql.SparkSession
@@ -35,13 +34,6 @@ object RuleService {
     Result(parts, if (parts.isEmpty) 0 else RuleUpdate.withLogs(table.storage, table.config, table.timeline).size)
   }
 
-  /** A compaction of every file slice, whichever those of the table take. */
-  private def ofAllLogs(settings: WriteConfig): WriteConfig = {
-    val compaction = settings.compaction
-    val choice     = compaction.choice.copy(strategies = Seq(CompactionStrategy.UnBounded))
-    settings.copy(compaction = compaction.copy(choice = choice))
-  }
-
   /** Merges all logs by the rule that the table has, then changes it. */
   def compactAndChange(
       session: SparkSession,
@@ -51,7 +43,7 @@ object RuleService {
   ): Result = {
     settings.requireNoDryRun("change the merge rule of", table.config.name)
     val expected = preview(table, set)
-    if (expected.compacted > 0) CompactionService.scheduleAndRun(session, table, ofAllLogs(settings))
+    if (expected.compacted > 0) CompactionService.compactAll(session, table, settings)
     Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)
   }
 }

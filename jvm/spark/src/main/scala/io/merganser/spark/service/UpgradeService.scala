@@ -23,10 +23,7 @@ object UpgradeService {
       settings.requireNoDryRun("upgrade", table.config.name)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) {
-        CompactionService.scheduleAndRun(session, table.refreshed(), settings)
-        // One that was planned before does not compact the logs that were written since.
-        if (table.timeline.pendingCompactions.nonEmpty)
-          CompactionService.scheduleAndRun(session, table.refreshed(), settings)
+        CompactionService.compactAll(session, table.refreshed(), settings)
         // Their slices are compacted: the plans are removed.
         LogCompactionService.run(session, table.refreshed(), settings)
       }

@@ -52,6 +52,26 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     assert(view(storage).slices.forall(_.logs.isEmpty))
   }
 
+  test("a change compacts logs that were written after a compaction was planned") {
+    upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = true, bucketed = true))
+    upsert(storage, Seq(row("k0", 6)), Map.empty)
+    call("run_compaction", ", op => 'schedule'")
+    upsert(storage, Seq(row("k0", 7)), Map.empty)
+    changeRule("merganser.rule.column.v", "max")
+    assert(TableConfig.load(storage).rule.isDefined && view(storage).slices.forall(_.logs.isEmpty))
+  }
+
+  test("an upgrade compacts all logs, also those that the session's compactions do not take") {
+    upsert(storage, Seq(row("k0", 5)),
+      options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> "8"))
+    upsert(storage, Seq(row("k0", 6)), Map.empty)
+    spark.conf.set("hoodie.compaction.strategy", "LogFileNumBasedCompactionStrategy")
+    spark.conf.set("hoodie.compaction.logfile.num.threshold", "5")
+    try call("upgrade_table", "")
+    finally Seq("strategy", "logfile.num.threshold").foreach(key => spark.conf.unset(s"hoodie.compaction.$key"))
+    assert(TableConfig.load(storage).version == 9 && rows(storage) == Seq(row("k0", 6).toString))
+  }
+
   test("values that mark retractions are refused where an option could not list them") {
     for (value <- Seq("-U,-X", " -U")) {
       val whole = s"""{"version":1,"columns":{},"retract":{"column":"v","values":["$value"]}}"""

@@ -88,3 +88,10 @@ def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_pa
         assert spark.sql("SELECT max(_hoodie_record_key) FROM plain").collect()[0][0] == "b"
     finally:
         spark.table("plain").unpersist()
+
+
+def test_a_name_that_another_table_of_the_query_has_is_not_looked_for_in_views(spark: SparkSession, table: Table) -> None:
+    """Functions are resolved after the names of columns, so that the table's column is not resolved at first either."""
+    joined = f"{table.identifier} t JOIN small ON upper(t.id) = upper(small.id)"
+    assert spark.sql(f"SELECT _hoodie_record_key FROM {joined}").collect() == [("b",)]
+    assert spark.sql(f"SELECT t.id, small._hoodie_record_key FROM {joined}").collect() == [("b", "b")]

@@ -37,9 +37,12 @@ object MetaColumnsOfViews extends Rule[LogicalPlan] {
       else AnalysisHelper.allowInvokingTransformsInAnalyzer(plan.transformUp { case ExposingView(view) => view })
   }
 
+  /** Whether a name is one of ours, and not that of a column which the query reads already, as of another table. */
   private def namesMetaColumn(query: LogicalPlan): Boolean = query.expressions.exists(_.exists {
-    case name: UnresolvedAttribute => MetaColumns.names.exists(conf.resolver(_, name.nameParts.last))
-    case _                         => false
+    case name: UnresolvedAttribute =>
+      MetaColumns.names.exists(conf.resolver(_, name.nameParts.last)) &&
+      query.resolveChildren(name.nameParts, conf.resolver).isEmpty
+    case _ => false
   })
 
   private def metaColumns(plan: LogicalPlan): Seq[Attribute] =

@@ -11,6 +11,12 @@ import org.apache.spark.sql.vectorized.ColumnarBatchRow
  */
 private[merge] object RowAccess {
 
+  def numFields(row: InternalRow): Int = row match {
+    case packed: UnsafeRow          => packed.numFields
+    case columnar: ColumnarBatchRow => columnar.numFields
+    case other                      => other.numFields
+  }
+
   def isNullAt(row: InternalRow, ordinal: Int): Boolean = row match {
     case packed: UnsafeRow          => packed.isNullAt(ordinal)
     case columnar: ColumnarBatchRow => columnar.isNullAt(ordinal)

@@ -6,17 +6,25 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The columns of the older version, then those of the newer one; the older one's number is looked up once a row. */
+/** The columns of the older version, then those of the newer one. */
 private[columns] final class BothVersions extends JoinedRow {
   private[this] var older: InternalRow = _
   private[this] var newer: InternalRow = _
   private[this] var width              = 0
 
-  override def apply(older: InternalRow, newer: InternalRow): JoinedRow = {
-    if (this.older ne older) this.older = older
-    if (this.newer ne newer) this.newer = newer
-    width = older.numFields
-    super.apply(older, newer)
+  /**
+   * A reference is written only where it changes: the collector looks at every write, and readers reuse their rows.
+   *
+   * @param width number of columns of the older version
+   */
+  def set(older: InternalRow, newer: InternalRow, width: Int): JoinedRow = {
+    if ((this.older ne older) || (this.newer ne newer)) {
+      this.older = older
+      this.newer = newer
+      apply(older, newer)
+    }
+    this.width = width
+    this
   }
 
   override def isNullAt(i: Int): Boolean =

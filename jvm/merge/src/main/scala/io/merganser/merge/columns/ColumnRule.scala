@@ -83,6 +83,7 @@ final class ColumnRule(
     }.toMap
 
   @transient private[this] lazy val joined = new BothVersions
+  @transient private[this] var last: Merge = _
   @transient private[this] lazy val merges = mutable.ArrayBuffer.empty[Merge]
 
   override val laws: Laws = {
@@ -121,10 +122,16 @@ final class ColumnRule(
     late
   }
 
-  /** There are few: most versions are full, and in rows of one or two widths. */
   private def mergeOf(late: Int, older: Version, newer: Version): Merge = {
-    val width = older.row.numFields
-    var i     = 0
+    val width = RowAccess.numFields(older.row)
+    if ((last eq null) || !last.isFor(late, width, older.provided, newer.provided))
+      last = found(late, width, older, newer)
+    last
+  }
+
+  /** There are few: most versions are full, and in rows of one or two widths. */
+  private def found(late: Int, width: Int, older: Version, newer: Version): Merge = {
+    var i = 0
     while (i < merges.length && !merges(i).isFor(late, width, older.provided, newer.provided)) i += 1
     if (i == merges.length) {
       requireRead(older, newer)
@@ -154,7 +161,7 @@ final class ColumnRule(
     try {
       // The projection would write into the row that it reads.
       val first = if (merge.isOwn(older.row)) older.row.copy() else older.row
-      val both  = joined(first, newer.row)
+      val both  = joined.set(first, newer.row, merge.olderWidth)
       if (merge.isLate && !merge.changes(both)) older
       else {
         val result = new Version().set(merge(both, newer.row), isDelete = false, isUnconditional = false)
@@ -225,7 +232,7 @@ private object ColumnRule {
       lateClocks: Int,
       val isLate: Boolean,
       lateColumns: Array[Boolean],
-      olderWidth: Int,
+      val olderWidth: Int,
       olderHas: Array[Boolean],
       newerHas: Array[Boolean]
   ) {
@@ -249,8 +256,9 @@ private object ColumnRule {
     private[this] var own: InternalRow = _
 
     def isFor(late: Int, width: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
-      lateClocks == late && olderWidth == width && java.util.Arrays.equals(olderHas, older) &&
-        java.util.Arrays.equals(newerHas, newer)
+      lateClocks == late && olderWidth == width && isSame(olderHas, older) && isSame(newerHas, newer)
+
+    private def isSame(a: Array[Boolean], b: Array[Boolean]) = (a eq b) || java.util.Arrays.equals(a, b)
 
     /** Whether the result differs from the older version; only where the newer one is late-arriving. */
     def changes(both: InternalRow): Boolean = difference.eval(both)

@@ -3,12 +3,14 @@ package io.merganser.merge.buffer
 import io.merganser.merge.{KeyFold, RowLayout, Version}
 import org.apache.spark.memory.merganser.BufferMemory
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
 
 /**
- * Buffers the versions of logs, oldest first as they are added, until the stored rows are read.
+ * Buffers the versions of logs, oldest first as they are added, until the stored rows are read. Their rows are packed:
+ * one array of bytes each, whatever their readers make them of.
  *
  * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes`, or where the task's memory is used
  * up before, it changes to sorted runs that Spark's memory manager spills to local disk, and the stored rows are then
@@ -22,6 +24,8 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   private[this] val table               = new KeyTable
   private[this] var usedBytes           = 0L
   private[this] var sorted: SortedSpill = _
+  private[this] val packed              = new Version
+  private[this] lazy val pack           = UnsafeProjection.create(layout.schema)
 
   /** Versions that were added. */
   var versionCount = 0L
@@ -36,15 +40,23 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     versionCount += 1
     if (sorted != null) sorted.add(version)
     else {
-      val entry = table.find(version.row, layout.keyOrdinal)
+      val next  = packedOf(version)
+      val entry = table.find(next.row, layout.keyOrdinal)
       if (entry < 0) {
-        val copied = version.copy()
+        val copied = next.copy()
         table.put(layout.key(copied.row), copied)
         usedBytes += sizeOf(copied)
-      } else addTo(entry, table.record(entry), version)
+      } else addTo(entry, table.record(entry), next)
       // Twice, since there are two copies of the versions while they are sorted.
       if (memory != null && (usedBytes > bufferBytes || !memory.holds(usedBytes * 2))) switchToSorted()
     }
+  }
+
+  /** The same version with a packed row, until the next call; rows of another width stay as they are. */
+  private def packedOf(version: Version): Version = version.row match {
+    case _: UnsafeRow                              => version
+    case row if row.numFields == layout.schema.size => packed.become(version, pack(row))
+    case _                                         => version
   }
 
   /** Releases the memory; call when the merge is at its end. */

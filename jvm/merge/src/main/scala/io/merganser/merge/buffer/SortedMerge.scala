@@ -62,7 +62,6 @@ final class SortedMerge private (
   private[this] var group: Version       = _ // valid if hasGroup; a reference is written only where it changes
   private[this] var hasGroup             = false
   private[this] var groupMatched         = false
-  private[this] var groupWaits           = false // for the stored row of its key, and every row before is returned
   private[this] var singles              = List.empty[Version]
 
   // The group's key.
@@ -79,75 +78,81 @@ final class SortedMerge private (
   /** Keys without a row whose stored delete won against all of their versions. */
   var refusedCount = 0L
 
-  override def next(): Boolean =
-    if (groupWaits && base.hasNext) {
-      val row = base.next()
-      if (StringBytes.compare(row, keyOrdinal, keyBase, keyOffset, keyBytes) < 0) {
-        unchanged(row)
-        true
-      } else {
-        if (baseRow ne row) baseRow = row
-        baseUsed = false
-        advance()
-      }
-    } else advance()
+  override def next(): Boolean = {
+    var step = Again
+    while (step == Again)
+      if (hasGroup && (!baseUsed || base.hasNext)) {
+        val row   = if (baseUsed) base.next() else baseRow
+        val order = StringBytes.compare(row, keyOrdinal, keyBase, keyOffset, keyBytes)
+        if (order < 0 && !groupMatched) {
+          unchanged(row)
+          baseUsed = true // the caller has it now: the next one is read when it calls again
+          step = AtKey
+        } else {
+          if (baseRow ne row) baseRow = row
+          baseUsed = false
+          step = advance(order)
+        }
+      } else step = advance(order = 1)
+    step == AtKey
+  }
 
   /**
    * What [[next]] does unless a stored row comes before the group's key. Most rows of most files do: the JIT compiles
    * them to a short loop, because it inlines no method of this one's size. In parts that it inlines, or not, by the
    * history of the process, the same merge took up to twice the time.
+   *
+   * @param order of the stored row and the group, if there are both: zero if their keys are equal, positive if the group
+   *              comes first
    */
-  private def advance(): Boolean =
+  private def advance(order: Int): Int = {
+    if (groupMatched && order != 0) dropGroup()
     if (singles.nonEmpty) {
       mergeSingle()
-      true
-    } else {
+      AtKey
+    } else if (!hasGroup && waiting) {
+      keyMemory.clear()
+      startWith(buffer.copyOf(versions.record))
+      versionCount += 1
+      waiting = versions.next()
+      while (waiting && StringBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
+        versionCount += 1
+        add(versions.record)
+        waiting = versions.next()
+      }
+      Again
+    } else if (!hasGroup) {
       if (baseUsed) {
         val row = if (base.hasNext) base.next() else null
         if (baseRow ne row) baseRow = row
-        baseUsed = false
       }
-      var order = if (hasGroup) baseToGroup else -1
-      if (groupMatched && order != 0) dropGroup()
-      if (!hasGroup && waiting) {
-        keyMemory.clear()
-        startWith(buffer.copyOf(versions.record))
-        versionCount += 1
-        waiting = versions.next()
-        while (waiting && StringBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
-          versionCount += 1
-          add(versions.record)
-          waiting = versions.next()
-        }
-        order = baseToGroup
+      baseUsed = baseRow != null
+      if (baseUsed) {
+        unchanged(baseRow)
+        AtKey
+      } else AtEnd
+    } else if (order > 0) {
+      val versions = group
+      dropGroup()
+      if (newKeys == NewKeys.Merged) {
+        val delete = if ((deletes eq null) || isBeside) null else deletes.find(layout.key(versions.row))
+        if (delete eq null) merge(null, versions, again = false)
+        else if (mergeDeleted(delete, versions)) refusedCount += 1
+      } else {
+        singles = versions.oldestFirst
+        mergeSingle()
       }
-      val isNew = hasGroup && order > 0
-      if (isNew) {
-        val versions = group
-        dropGroup()
-        if (newKeys == NewKeys.Merged) {
-          val delete = if ((deletes eq null) || isBeside) null else deletes.find(layout.key(versions.row))
-          if (delete eq null) merge(null, versions, again = false)
-          else if (mergeDeleted(delete, versions)) refusedCount += 1
-        } else {
-          singles = versions.oldestFirst
-          mergeSingle()
-        }
-      } else if (baseRow != null) {
-        if (!hasGroup || order < 0 || isBeside) unchanged(baseRow)
-        else {
-          merge(baseRow, group, again = groupMatched)
-          groupMatched = true
-        }
-        baseUsed = true // the caller has it now: the next one is read when it calls again
+      AtKey
+    } else {
+      if (isBeside) unchanged(baseRow)
+      else {
+        merge(baseRow, group, again = groupMatched)
+        groupMatched = true
       }
-      groupWaits = hasGroup && !groupMatched && baseUsed
-      isNew || baseRow != null
+      baseUsed = true
+      AtKey
     }
-
-  /** Negative: the stored row comes first; zero: their keys are equal; positive: the group comes first. */
-  private def baseToGroup: Int =
-    if (baseRow == null) 1 else StringBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
+  }
 
   private def mergeSingle(): Unit = {
     val single = singles.head.after(null)
@@ -201,6 +206,9 @@ final class SortedMerge private (
 }
 
 object SortedMerge {
+  private final val Again = 0
+  private final val AtKey = 1
+  private final val AtEnd = 2
 
   /** What becomes of the versions of a key that is not stored. */
   private sealed trait NewKeys

@@ -2,7 +2,11 @@ package io.merganser.merge.buffer
 
 import io.merganser.merge._
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.xbean.asm9.{ClassReader, ClassVisitor, MethodVisitor, Opcodes}
+import org.apache.xbean.asm9.commons.CodeSizeEvaluator
 import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.mutable
 
 class SortedMergeSuite extends AnyFunSuite {
   private val rule = MergeRule.eventTime(Notation.layout)
@@ -122,5 +126,32 @@ class SortedMergeSuite extends AnyFunSuite {
     val merging = merge("k1@1=a", "k2@1=b")
     MergePaths.lines(merging)
     assert(!merging.next() && !merging.next())
+  }
+
+  test("the loop that most rows take is small, and what few rows need is larger than what the JIT inlines into it") {
+    val frequent = 325 // bytes: FreqInlineSize of the JVM
+    val sizes    = bytecodes(classOf[SortedMerge])
+    assert(sizes("next") < frequent / 2)
+    assert(sizes("advance") > frequent)
+  }
+
+  /** Least number of bytes of each method by name. */
+  private def bytecodes(of: Class[_]): collection.Map[String, Int] = {
+    val sizes = mutable.HashMap.empty[String, Int]
+    val visitor = new ClassVisitor(Opcodes.ASM9) {
+      override def visitMethod(
+          access: Int,
+          name: String,
+          descriptor: String,
+          signature: String,
+          exceptions: Array[String]
+      ): MethodVisitor = new CodeSizeEvaluator(null) {
+        override def visitEnd(): Unit = { sizes(name) = getMinSize }
+      }
+    }
+    val in = of.getResourceAsStream(s"${of.getSimpleName}.class")
+    try new ClassReader(in).accept(visitor, 0)
+    finally in.close()
+    sizes
   }
 }

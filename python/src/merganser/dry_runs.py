@@ -26,8 +26,8 @@ class DryRunRow(Shown):
     """What a write would do to one row."""
 
     outcome: str
-    """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a row that is not there) or
-    ``replaced`` (by an overwrite)."""
+    """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a row that is not there), ``ignored``
+    (a delete that the rule ignores) or ``replaced`` (by an overwrite)."""
     key: str = field(metadata=wire("recordKey"))
     partition_path: str
     """Empty in a table without partitions."""

@@ -29,6 +29,10 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
   override def compare(a: InternalRow, b: InternalRow): Int =
     if (onlyLong >= 0) compareLongs(a, b, onlyLong) else compareAll(a, b)
 
+  /** Whether a version has a smaller ordering value than a row. One that does not provide it has that of the row. */
+  def isLate(version: Version, row: InternalRow): Boolean =
+    (version.provided == null || ordinals.forall(version.provided(_))) && compare(version.row, row) < 0
+
   private def compareAll(a: InternalRow, b: InternalRow): Int = {
     var result = 0
     var i      = 0

@@ -1,13 +1,13 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.RowOrder
+import io.merganser.merge.OrderingComparator
 
 /**
  * Counts what a merge of logs decided, by keys; a key with several stored rows counts once for each.
  *
  * @param ordering compares ordering values, to count ties; null under a rule without ordering
  */
-final class Decisions(ordering: RowOrder) {
+final class Decisions(ordering: OrderingComparator) {
 
   /** Versions that were read. */
   var versions = 0L
@@ -30,7 +30,7 @@ final class Decisions(ordering: RowOrder) {
   /** Deletes of keys that have no row. */
   var tombstones = 0L
 
-  /** Winners whose ordering value is equal to the stored one. */
+  /** Winners whose ordering value is equal to the stored one; not what late-arriving versions added to a row. */
   var ties = 0L
 
   /** Rows that the rule made of several versions. */
@@ -43,7 +43,7 @@ final class Decisions(ordering: RowOrder) {
   def add(merge: MergeIterator): Unit = merge.outcome match {
     case Outcome.Updated =>
       won += 1
-      if (ordering != null && ordering.compare(merge.storedRow, merge.row) == 0) ties += 1
+      if (ordering != null && ordering.compare(merge.storedRow, merge.row) == 0 && !merge.isAllLate(ordering)) ties += 1
       if (merge.isMade) filled += 1
     case Outcome.Inserted => inserted += 1
     case Outcome.Late     => if (!merge.isIgnoredDelete(ordering)) late += 1

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{KeyFold, RowOrder, Version}
+import io.merganser.merge.{KeyFold, OrderingComparator, RowOrder, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /**
@@ -38,6 +38,16 @@ abstract class MergeIterator(fold: KeyFold) {
   final def isMade: Boolean = {
     var version = newest
     while (version != null && (version.row ne row)) version = version.earlier
+    version == null
+  }
+
+  /**
+   * For Updated: whether every version is late-arriving, and changed the row nevertheless, as one does that adds to a
+   * sum. The row then has the stored ordering value, and is no tie.
+   */
+  final def isAllLate(ordering: OrderingComparator): Boolean = {
+    var version = newest
+    while (version != null && ordering.isLate(version, storedRow)) version = version.earlier
     version == null
   }
 

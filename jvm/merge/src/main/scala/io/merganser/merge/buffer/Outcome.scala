@@ -35,6 +35,9 @@ object Outcome {
   /** Not counted. */
   final val Uncounted = 9
 
+  /** The stored row stays: the delete is not late-arriving, and the rule ignores it. Of dry runs, which show it. */
+  final val Ignored = 10
+
   /** Every outcome is below it. */
-  final val Count = 10
+  final val Count = 11
 }

@@ -65,13 +65,32 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     assert(rows(storage).size == 2)
   }
 
-  test("a dry run counts what a delete that the rule ignores does to the rows of a merge-on-read table") {
-    val ignoring = options(mergeOnRead = true, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
-      "merganser.rule.delete" -> "ignore")
-    write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
-    val result = FrameWrite.save(spark, storage.toString, SaveMode.Append,
-      ignoring + ("spark.merganser.write.dryRun" -> "true"), frame(Seq(delete("k0", 9), delete("k2", 3))).coalesce(1))
-    assert(result.get.dryRun.get.merged == MergeCounts(late = 1))
+  private def dryRun(options: Map[String, String])(changes: Change*) =
+    FrameWrite.save(spark, storage.toString, SaveMode.Append, options + ("spark.merganser.write.dryRun" -> "true"),
+      frame(changes).coalesce(1)).get.dryRun.get
+
+  for (mergeOnRead <- Seq(false, true)) {
+    def ofOneBucket(rule: (String, String)) =
+      options(mergeOnRead, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1", rule)
+    val kind = if (mergeOnRead) "merge-on-read" else "copy-on-write"
+
+    test(s"a dry run counts and names what a delete that the rule ignores does to the rows of a $kind table") {
+      val ignoring = ofOneBucket("merganser.rule.delete" -> "ignore")
+      write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
+      val shown = dryRun(ignoring)(delete("k0", 9), delete("k2", 3))
+      assert((shown.merged.late, shown.merged.deleted) == ((1L, 0L)))
+      assert(shown.rows.map(row => row.key -> row.outcome).sorted == Seq("k0" -> "ignored", "k2" -> "late"))
+    }
+
+    test(s"a late-arriving version that the rule adds to a row of a $kind table is no tie") {
+      val adding = ofOneBucket("merganser.rule.column.v" -> "concat('+')")
+      write(adding)(row("k0", 5, "a"), row("k2", 5, "a"))
+      val late   = Seq(row("k0", 3, "b"), row("k2", 5, "b"))
+      val merged = dryRun(adding)(late: _*).merged
+      assert(merged == MergeCounts(updated = 2, ties = 1, filled = 2))
+      val counts = write(adding)(late: _*)
+      assert(mergeOnRead || counts == merged)
+    }
   }
 
   for (isDry <- Seq(false, true))

@@ -35,7 +35,7 @@ final class PreviewRows(
   def result: Seq[PreviewedRow] = rows.toList
 
   /**
-   * @param outcome  of all versions of the key: Inserted, Updated, Late, Deleted or Absent
+   * @param outcome  of all versions of the key: Inserted, Updated, Late, Deleted, Absent or Ignored
    * @param step     of the version that decided
    * @param versions number of versions of the key in the batch
    * @param before   the row before, or null
@@ -66,7 +66,8 @@ object PreviewRows {
     Outcome.Updated -> "updated",
     Outcome.Late -> "late",
     Outcome.Deleted -> "deleted",
-    Outcome.Absent -> "absent"
+    Outcome.Absent -> "absent",
+    Outcome.Ignored -> "ignored"
   )
 
   /** A row, as a version that is stored. */

@@ -76,10 +76,10 @@ private[slice] final class OpenBaseFile(
         }
       case Outcome.Updated =>
         updated += 1
-        val isTie = ordering != null && ordering.compare(merge.storedRow, row) == 0
-        if (isTie) ties += 1
+        val isEqual = ordering != null && ordering.compare(merge.storedRow, row) == 0
+        if (isEqual && !merge.isAllLate(ordering)) ties += 1
         // With another ordering value it is another row. Compactions count no updates without effect.
-        if (updatesCommitMetadata && (isTie || ordering == null) && equality.areEqual(merge.storedRow, row)) noOps += 1
+        if (updatesCommitMetadata && (isEqual || ordering == null) && equality.areEqual(merge.storedRow, row)) noOps += 1
         if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1

@@ -195,7 +195,8 @@ final class GroupWriter(
     private[this] var ofLog = Option.empty[LogPreview]
     val seen: SeenVersions  = new SeenVersions(cursor, layout)
 
-    def of(merge: SortedMerge): MergeIterator = new FollowedMerge(merge, fold)(new BasePreview(layout, seen, rows).see)
+    def of(merge: SortedMerge): MergeIterator =
+      new FollowedMerge(merge, fold)(new BasePreview(layout, ordering.orNull, seen, rows).see)
 
     def appending(slice: FileSlice, merge: SortedMerge): MergeIterator = {
       val log = new LogPreview(how.stored, slice, layout, how.columns, fold, ordering.orNull, seen, rows)

@@ -70,8 +70,17 @@ private[merge] final class FollowedMerge(followed: SortedMerge, fold: KeyFold)(s
   }
 }
 
-/** Collects the outcomes of the merge of a base file. */
-private[merge] final class BasePreview(layout: RowLayout, seen: SeenVersions, previews: PreviewRows) {
+/**
+ * Collects the outcomes of the merge of a base file.
+ *
+ * @param ordering null under a rule without ordering
+ */
+private[merge] final class BasePreview(
+    layout: RowLayout,
+    ordering: OrderingComparator,
+    seen: SeenVersions,
+    previews: PreviewRows
+) {
 
   private[this] var refused = 0L
 
@@ -83,7 +92,11 @@ private[merge] final class BasePreview(layout: RowLayout, seen: SeenVersions, pr
     if (isRefused) {
       val step = TraceStep(versions.last, merge.winner, merge.winner, Outcome.Late)
       previews.add(Outcome.Late, step, versions.count, before = null, after = null)
-    } else previews.add(merge.outcome, step(merge, after), versions.count, merge.storedRow, after)
+    } else {
+      val isIgnored = merge.outcome == Outcome.Late && merge.isIgnoredDelete(ordering)
+      previews.add(if (isIgnored) Outcome.Ignored else merge.outcome, step(merge, after), versions.count,
+        merge.storedRow, after)
+    }
   }
 
   /** The winner is the version itself, unless the rule made a row of it. */
@@ -161,11 +174,13 @@ private[merge] final class LogPreview(
   private final class StateTrace(before: Version) {
     private[this] val trace           = new KeyTrace(fold, before)
     private[this] var last: TraceStep = _
+    private[this] var isAllLate       = ordering != null && rowOf(before) != null
 
     /** Keeps the step of the version that decided. */
     def add(version: Version): Unit = {
       val step = trace.add(version)
       if (last == null || step.outcome != Outcome.Late) last = step
+      isAllLate = isAllLate && ordering.isLate(version, before.row)
     }
 
     def end(versions: Int): Unit = {
@@ -173,19 +188,19 @@ private[merge] final class LogPreview(
       val outcome        = outcomeOf(older, newer)
       val isUpdated      = outcome == Outcome.Updated
       val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
-      val isIgnoredDelete = older != null && last.version.isDelete &&
+      val isIgnoredDelete = outcome == Outcome.Late && older != null && last.version.isDelete &&
         (ordering == null || ordering.compare(last.version.row, older) >= 0)
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),
         late = one(outcome == Outcome.Late && !isIgnoredDelete),
         deleted = one(outcome == Outcome.Deleted),
-        ties = one(isUpdated && ordering != null && ordering.compare(older, newer) == 0),
+        ties = one(isUpdated && ordering != null && ordering.compare(older, newer) == 0 && !isAllLate),
         filled = one(isUpdated && (last.after.row ne last.version.row)),
         noOps = one(isIgnored || (isUpdated && equality.areEqual(older, newer))),
         tombstones = one(older == null && newer == null && !isIgnored)
       )
-      previews.add(outcome, last, versions, older, newer)
+      previews.add(if (isIgnoredDelete) Outcome.Ignored else outcome, last, versions, older, newer)
     }
 
     private def outcomeOf(older: InternalRow, newer: InternalRow): Int =

@@ -3,11 +3,11 @@ package io.merganser.table.verify
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.KeyTrace
 import io.merganser.table.explain.ValueJson
-import io.merganser.table.file.{FileNames, LogFile}
+import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows, VersionReceiver}
+import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -96,7 +96,7 @@ final class RuleReplay(
     private[this] val commitTime  = reader.schema.fieldIndex(MetaColumns.CommitTime)
     // Deletes in logs carry the ordering values of the table's rule only.
     private[this] val ordersDeletes = theirLayout.ordering.map(_.name).toSeq == ourLayout.ordering.map(_.name).toSeq
-    private[this] val logs          = slices.map(versionsOf)
+    private[this] val logs          = slices.map(LoggedVersion.byKey(reader, _))
     private[this] val bases         = slices.map(slice => new BaseRows(reader.sortedRows(slice.copy(logs = Nil), null)))
     private[this] val firstBase     = slices.indexWhere(_.base.isDefined)
     private[this] var (rows, compared, differing) = (0L, 0L, 0L)
@@ -120,7 +120,7 @@ final class RuleReplay(
       val states = new States(key)
       slices.indices.foreach { i =>
         if (slices(i).base.isDefined) states.addBase(i, bases(i).row)
-        logs(i).getOrElse(key, Nil).foreach(states.add)
+        logs(i).getOrElse(key, Nil).foreach(logged => states.add(logged.version))
       }
       val (ours, theirs) = (states.ourRow, states.theirRow)
       if (ours != null) rows += 1
@@ -194,22 +194,6 @@ final class RuleReplay(
     private def shownRow(row: InternalRow): Option[String] =
       Option(row).map(shown.row(_, reader.schema, columns.indices))
   }
-
-  private def versionsOf(slice: FileSlice): Map[UTF8String, Seq[Version]] =
-    if (slice.logs.isEmpty) Map.empty
-    else {
-      val found = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Version]]
-      reader.eachVersion(slice)(new VersionReceiver {
-        override def block(log: LogFile, instant: String): Unit = ()
-
-        override def add(version: Version): Unit = {
-          val own = version.copy()
-          found.getOrElseUpdate(reader.layout.key(own.row), mutable.ArrayBuffer.empty) += own
-          ()
-        }
-      })
-      found.iterator.map { case (key, versions) => key -> versions.toList }.toMap
-    }
 
   /** A base file's rows in key order, at one of them. */
   private final class BaseRows(rows: SliceRows) {

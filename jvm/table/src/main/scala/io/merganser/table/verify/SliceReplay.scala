@@ -3,11 +3,10 @@ package io.merganser.table.verify
 import io.merganser.merge.Version
 import io.merganser.merge.buffer.{KeyTrace, SortedMerge, StoredDeletes, VersionCursor}
 import io.merganser.table.explain.ValueJson
-import io.merganser.table.file.LogFile
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows, VersionReceiver}
+import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
@@ -54,7 +53,9 @@ final class SliceReplay(
     }.toSeq)
 
     def result: Seq[Finding] = {
-      val versions = versionsByKey
+      val logged   = LoggedVersion.byKey(reader, slice)
+      val versions = logged.map { case (key, some) => key -> some.map(_.version) }
+      requirePlaces(logged)
       val stored   = mutable.HashMap.empty[UTF8String, Version]
       val several  = mutable.HashSet.empty[UTF8String]
       val others   = storedRows(versions.keySet, stored, several)
@@ -68,7 +69,7 @@ final class SliceReplay(
       }
       versions.foreach { case (key, some) =>
         if (!several(key)) {
-          val rewritten = image(copiedOnWrite(stored.get(key), some, blocks(key)))
+          val rewritten = image(copiedOnWrite(stored.get(key), some, logged(key).map(_.block)))
           if (rewritten != expected(key)) differs("copy-on-writes", key, rewritten, expected(key))
         }
         if (!several(key) && mayReverse(stored.get(key), some)) {
@@ -79,31 +80,11 @@ final class SliceReplay(
       found.result
     }
 
-    /** Position of the block that each version of a key is in. */
-    private[this] val blocks = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Int]]
-
-    private def versionsByKey: mutable.HashMap[UTF8String, mutable.ArrayBuffer[Version]] = {
-      val versions = mutable.HashMap.empty[UTF8String, mutable.ArrayBuffer[Version]]
-      reader.eachVersion(slice)(new VersionReceiver {
-        private[this] var file = ""
-        private[this] var at   = 0
-
-        override def block(log: LogFile, instant: String): Unit = {
-          file = log.path
-          at += 1
-        }
-
-        override def add(version: Version): Unit = {
-          val own = version.copy()
-          val key = layout.key(own.row)
-          versions.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += own
-          blocks.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += at
-          if (place.exists(!_.admits(slice.partitionPath, slice.fileId, key)))
-            found.add(FindingKind.OtherBucket, s"keys in $file that belong into another bucket", Some(key.toString))
-        }
-      })
-      versions
-    }
+    private def requirePlaces(logged: collection.Map[UTF8String, collection.Seq[LoggedVersion]]): Unit =
+      for (admitted <- place; (key, versions) <- logged if !admitted.admits(slice.partitionPath, slice.fileId, key))
+        versions.foreach(version =>
+          found.add(FindingKind.OtherBucket, s"keys in ${version.file} that belong into another bucket",
+            Some(key.toString)))
 
     /** The number of rows whose key has no version. */
     private def storedRows(

@@ -90,15 +90,22 @@ class TableInspection:
         return VerifyResult.from_wire(self._transport.rows("verify_table", merged_options({}, options), **arguments))
 
     def check_rule(
-        self, *, cases: int | None = None, seed: int | None = None, options: Options | None = None
+        self,
+        *,
+        cases: int | None = None,
+        seed: int | None = None,
+        store: bool = False,
+        options: Options | None = None,
     ) -> RuleCheck:
-        """Check the laws of the table's merge rule on random versions of a row; nothing is changed.
+        """Check the laws of the table's merge rule on random versions of a row. Rows stay as they are.
 
         Half of the values are those of up to 200 rows of the table, which come to the driver.
 
         Args:
             cases: How many cases to try for each law; ``None`` is 1,000.
             seed: The same cases are tried for the same seed and rows; ``None`` is 0.
+            store: Keep what is found beside the rule, in the table's properties, where :meth:`merge_config` shows it.
+                A law that is refuted is not relied on then, also if a merger of one's own states it.
             options: Settings by their ``hoodie.*`` names, such as the classes of mergers.
 
         Raises:
@@ -106,6 +113,8 @@ class TableInspection:
                 table's rule is not on the class path.
         """
         arguments: dict[str, Any] = {"path": self.path, **case_arguments(cases, seed)}
+        if store:
+            arguments["store"] = True
         return RuleCheck.from_wire(self._transport.rows("check_rule", merged_options({}, options), **arguments))
 
     def merge_config(self, *, options: Options | None = None) -> MergeConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import redirect_stdout
 from io import StringIO
@@ -57,6 +58,25 @@ def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Tab
     assert checked["retractions_undo"].holds is None
     assert [law.name for law in checked if law.relied_on] == ["associative", "idempotent", "order_free"]
     assert "<td>yes</td>" in checked._repr_html_()
+
+
+def test_a_check_is_stored_beside_the_rule_shown_and_dropped_with_the_rule(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table.create(spark, str(tmp_path / "t"), COLUMNS + ", n int", record_key="id", rule={"n": "sum"})
+    table.upsert(spark.createDataFrame([(1, 10, "rare", 3)], COLUMNS + ", n int"))
+    table.check_rule(cases=50)
+    assert not [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
+    checked = table.check_rule(cases=50, store=True)
+    (shown,) = [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
+    stored = json.loads(shown.value or "")
+    assert (stored["cases"], stored["records"], shown.conflict) == (50, 1, None)
+    assert stored["refuted"] == [law.name for law in checked.broken]
+    assert stored["held"] == [law.name for law in checked if law.holds]
+    assert table.upsert(spark.createDataFrame([(1, 11, "rare", 4)], COLUMNS + ", n int")).updated == 1
+    assert [row.n for row in table.df().collect()] == [7]
+    table.change_rule({"n": "max"})
+    assert not [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
+    with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_INVALID"):
+        spark.sql("CALL check_rule(columns => 'id int', store => true)").collect()
 
 
 def test_a_counterexample_of_a_table_has_values_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:

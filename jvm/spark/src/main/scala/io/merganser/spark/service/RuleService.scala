@@ -2,7 +2,7 @@ package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.RuleUpdate
-import io.merganser.table.rule.{ChangedPart, RuleChange}
+import io.merganser.table.rule.{ChangedPart, CheckedRule, RuleChange}
 import io.merganser.table.settings.{TableAccess, WriteConfig}
 import org.apache.spark.sql.SparkSession
 
@@ -26,6 +26,16 @@ object RuleService {
     val table  = OpenTable.load(session, path)
     val access = TableAccess.of(session.conf.getAll, table.config)
     RuleUpdate.run(table.storage, access)(RuleChange.of(_, table.schema, set, removed)).parts
+  }
+
+  /**
+   * Stores what a check of the rule found.
+   *
+   * @throws io.merganser.merge.MerganserException what [[RuleUpdate.record]] throws
+   */
+  def record(session: SparkSession, path: String, checked: CheckedRule): Unit = {
+    val table = OpenTable.load(session, path)
+    RuleUpdate.record(table.storage, TableAccess.of(session.conf.getAll, table.config), checked)
   }
 
   /** What [[compactAndChange]] would do. */

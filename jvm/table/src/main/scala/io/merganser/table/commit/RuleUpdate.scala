@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.RuleChange
+import io.merganser.table.rule.{CheckedRule, RuleChange}
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.{Storage, TableLock}
@@ -38,9 +38,25 @@ object RuleUpdate {
         }
         // A table without a commit has nothing that was written under another rule.
         val since = timeline.completed.lastOption.map(TableConfig.RuleSince -> _.requested)
-        TableConfig.updateUnderLock(storage, changed.applied(_) ++ since)
+        TableConfig.updateUnderLock(storage, properties => changed.applied(properties - TableConfig.RuleChecked) ++ since)
       }
       changed
+    }
+
+  /**
+   * Stores what a check of the rule found.
+   *
+   * @throws io.merganser.merge.MerganserException RULE_CHANGE_REFUSED if the table has another rule by now;
+   *                                               LOCK_TIMEOUT; no property is changed then
+   */
+  def record(storage: Storage, access: TableAccess, checked: CheckedRule): Unit =
+    TableLock.hold(storage, access.lock) { _ =>
+      val config = TableConfig.repair(storage)
+      TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), access.permits)
+      if (CheckedRule.idOf(config) != checked.rule)
+        throw RuleChange.refused(config, "its rule was changed while it was checked", "Check it again")
+      TableConfig.updateUnderLock(storage, _ + (TableConfig.RuleChecked -> checked.text))
+      ()
     }
 
   /** The file slices whose rows are merged when they are read. */

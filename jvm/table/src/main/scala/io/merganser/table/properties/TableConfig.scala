@@ -105,6 +105,9 @@ final case class TableConfig(properties: Map[String, String]) {
   /** Requested time of the newest write under another rule than the table has now; None if there is none. */
   def ruleSince: Option[String] = text(TableConfig.RuleSince)
 
+  /** What the last check of the rule found, as JSON. */
+  def ruleChecked: Option[String] = text(TableConfig.RuleChecked)
+
   /**
    * Columns that a merge takes from the winner, whatever rule is declared: what identifies a row, orders or deletes it.
    */
@@ -184,6 +187,9 @@ object TableConfig {
 
   /** Set by a change of the rule. */
   val RuleSince = "merganser.rule.since"
+
+  /** Set by a check of the rule. */
+  val RuleChecked = "merganser.rule.checked"
 
   private val Versions = Set("6", "8", "9")
 

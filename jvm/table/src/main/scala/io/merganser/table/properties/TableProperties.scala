@@ -87,7 +87,8 @@ object TableProperties {
       // How its rows are merged.
       handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
-        Options.MergePropertyPrefix, Options.RuleText.key, TableConfig.RuleSince) ++
+        Options.MergePropertyPrefix, Options.RuleText.key, TableConfig.RuleSince,
+          TableConfig.RuleChecked) ++
       // Where its files are.
       handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder",
         "hoodie.table.timeline.timezone",

@@ -1,5 +1,6 @@
 package io.merganser.table.rule
 
+import io.merganser.merge.laws.RuleLaw
 import io.merganser.merge.{MerganserException, MergerClass, MergerSource, RecordMerger, RecordType}
 import io.merganser.table.avro.RecordPayload
 import io.merganser.table.options.Options
@@ -33,7 +34,7 @@ private[table] object UserMergers {
     found match {
       case Some(chosen) =>
         StoredRule.UserMerger(chosen.source, table.orderingFields, properties(table), chosen.isProjectionCompatible,
-          chosen.isAssociative)
+          chosen.isAssociative && !CheckedRule.of(table).exists(_.refutes(RuleLaw.Associative)))
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
           "tried" -> (if (skipped.isEmpty) "no class was named" else skipped.mkString("; ")),

@@ -3,7 +3,7 @@ package io.merganser.table.settings
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionScope, Options, Settings}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.MergeMode
+import io.merganser.table.rule.{CheckedRule, MergeMode}
 
 import scala.annotation.tailrec
 
@@ -131,5 +131,9 @@ object EffectiveSettings {
       case (key, value) if !Set(Options.DeleteField.key, Options.DeleteMarker.key)(key) =>
         EffectiveSetting(Options.MergePropertyPrefix + key, Some(value), "table", OptionScope.OfTable, None,
           "Read by the table's merge rule.")
+    } ++ table.ruleChecked.map { text =>
+      val other = if (CheckedRule.of(table).isEmpty) Some("It is of another rule than the table has.") else None
+      EffectiveSetting(TableConfig.RuleChecked, Some(text), "table", OptionScope.OfTable, other,
+        "What the last check of the merge rule found that was stored. A refuted law is not relied on.")
     }
 }

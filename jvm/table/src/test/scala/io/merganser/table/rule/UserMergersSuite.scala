@@ -2,6 +2,7 @@ package io.merganser.table.rule
 
 import io.merganser.conformance.KeepFirst
 import io.merganser.merge.{MerganserException, MergerClass}
+import io.merganser.merge.laws.RuleLaw
 import io.merganser.table.UsersClasses
 import io.merganser.table.avro.RecordPayload
 import io.merganser.table.properties.TableConfig
@@ -133,6 +134,27 @@ class UserMergersSuite extends AnyFunSuite {
     assert(checked.exists(law =>
         law.law.name == "associative" && law.isClaimed.contains(true) &&
           law.holds.contains(false)))
+  }
+
+  test("a stored check that refutes what a merger states is used, one of another rule or that all held is not") {
+    val wrong   = Seq(classOf[UsersClasses.StatingWrongly].getName)
+    val columns = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
+    def combines(config: TableConfig) = StoredRule.of(config, wrong) match {
+      case user: StoredRule.UserMerger => user.isAssociative
+      case other                       => fail(other.toString)
+    }
+    def storing(checked: CheckedRule) =
+      table.copy(properties = table.properties + (TableConfig.RuleChecked -> checked.text))
+    val found   = RuleLaws.check(StoredRule.of(table, wrong), table, columns, Nil, cases = 100, seed = 1)
+    val checked = CheckedRule(table, found, records = 7)
+    assert(checked.refutes(RuleLaw.Associative) && checked.held.contains("never_null") && checked.cases == 100)
+    assert(combines(table))
+    assert(!combines(storing(checked)) && CheckedRule.of(storing(checked)).contains(checked))
+    RuleLaws.requireStated(StoredRule.of(storing(checked), wrong), storing(checked), columns) // it is not relied on
+    assert(combines(storing(checked.copy(rule = "another"))))
+    assert(combines(storing(checked.copy(refuted = Nil))))
+    val unread = table.copy(properties = table.properties + (TableConfig.RuleChecked -> "{}"))
+    assert(combines(unread) && CheckedRule.of(unread).isEmpty)
   }
 
   test("a payload class of the user's, on tables of every version") {

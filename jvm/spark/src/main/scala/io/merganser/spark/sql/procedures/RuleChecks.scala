@@ -3,10 +3,11 @@ package io.merganser.spark.sql.procedures
 import io.merganser.merge.MerganserException
 import io.merganser.merge.laws.RuleCheck
 import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.service.RuleService
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.RuleLaws
+import io.merganser.table.rule.{CheckedRule, RuleLaws}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.{Row, SparkSession}
@@ -34,6 +35,8 @@ object CheckRule extends Procedure {
     Parameter("columns", StringType,
       "columns of a table that there is not, with their types: id INT, ts BIGINT; " +
         "`options` are those of a write that creates it"),
+    Parameter("store", BooleanType, "true: what is found is stored beside the table's rule; a refuted law is not " +
+        "relied on then", default = Some("false")),
     Parameter.filter,
     Parameter.options
   )
@@ -56,7 +59,16 @@ object CheckRule extends Procedure {
         throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
       case Some(text) => ofColumns(session, arguments, text)
     }
-    RuleLaws.check(settings.rule, config, columns, own, cases, arguments.long("seed").getOrElse(0L)).map { result =>
+    val stores = arguments.boolean("store").getOrElse(false)
+    if (stores) {
+      if (arguments.string("columns").isDefined)
+        throw arguments.invalid("store", "true", "false where there is no table, but `columns`")
+      settings.requireNoDryRun("store the check of the rule of", config.name)
+    }
+    val results = RuleLaws.check(settings.rule, config, columns, own, cases, arguments.long("seed").getOrElse(0L))
+    if (stores)
+      RuleService.record(session, arguments.tablePath(session), CheckedRule(config, results, own.size))
+    results.map { result =>
       Row(result.law.name, result.law.meaning, result.holds.map(Boolean.box).orNull,
         result.isClaimed.map(Boolean.box).orNull, result.cases, result.counterexample.orNull)
     }

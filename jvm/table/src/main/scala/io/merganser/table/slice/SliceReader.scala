@@ -1,7 +1,7 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.{KeyFold, Laws, OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{Decisions, MergeIterator, SortedRows, VersionBuffer}
+import io.merganser.merge.buffer.{Decisions, SortedRows, VersionBuffer}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
@@ -19,49 +19,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
-
-/** Rows that own open files: close them. The row object is reused: copy rows that you keep. */
-trait SliceRows extends Iterator[InternalRow] with Closeable
-
-/**
- * Column batches that own open files: close them. A batch is valid until the next one is requested.
- *
- * @param decisions of the merge, so far; null if the rows are not merged
- */
-final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable], val decisions: Decisions)
-    extends Iterator[ColumnarBatch] with Closeable {
-  override def hasNext: Boolean      = batches.hasNext
-  override def next(): ColumnarBatch = batches.next()
-  override def close(): Unit         = open.foreach(_.close())
-}
-
-/** The versions in a slice's logs, oldest first by key, and the instants of their blocks. Owns open files. */
-final class OpenLogMerge(val merge: MergeIterator, val layout: RowLayout, val instants: Seq[String], open: Closeable)
-    extends Closeable {
-  override def close(): Unit = open.close()
-}
-
-object SliceBatches {
-  private[slice] def apply(
-      batches: Iterator[ColumnarBatch],
-      open: Seq[Closeable],
-      decisions: Decisions = null
-  ): SliceBatches = new SliceBatches(batches, open, decisions)
-
-  /**
-   * The rows of batches for which a predicate on one of their columns, of strings, holds.
-   *
-   * @param width number of columns to return, the first ones
-   * @param holds called once for each value that follows another one
-   */
-  def where(batches: SliceBatches, column: Int, width: Int)(holds: String => Boolean): SliceBatches =
-    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches), batches.decisions)
-}
-
-/** A merge over a file slice that owns open files. */
-final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq[Closeable]) extends Closeable {
-  override def close(): Unit = open.foreach(_.close())
-}
 
 /**
  * Reads file slices of one table: base file and log files go through the one merge.
@@ -434,43 +391,4 @@ object SliceReader {
           "by" -> "the query's plan")
           .causedBy(e)
     }
-}
-
-/** Receives the versions of a slice's logs; a version is reused: copy those that you keep. */
-trait VersionReceiver {
-
-  /**
-   * The versions of another block follow.
-   *
-   * @param instant that wrote it
-   */
-  def block(log: LogFile, instant: String): Unit
-
-  def add(version: Version): Unit
-}
-
-/** Makes versions of log records. */
-private abstract class VersionSink(layout: RowLayout) extends LogSink {
-  private[this] val record    = new Version
-  private[this] val deleteRow = new GenericInternalRow(layout.schema.length)
-  private[this] val partition = layout.schema.fieldNames.indexOf(MetaColumns.PartitionPath)
-
-  protected def add(version: Version): Unit
-
-  override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit = {
-    layout.fill(record, row, provided, inserts)
-    add(record)
-  }
-
-  override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = {
-    var i = 0
-    while (i < layout.schema.length) { deleteRow.update(i, null); i += 1 }
-    deleteRow.update(layout.keyOrdinal, key)
-    if (partition >= 0) deleteRow.update(partition, partitionPath)
-    if (ordering != null) {
-      i = 0
-      while (i < layout.ordering.length) { layout.ordering(i).put(deleteRow, ordering(i)); i += 1 }
-    }
-    add(record.set(deleteRow, isDelete = true, isUnconditional = ordering == null))
-  }
 }

@@ -29,8 +29,21 @@ private[frame] object FrameColumns {
       data: StructType,
       config: TableConfig,
       settings: WriteConfig,
-      missing: Set[String],
-      logsPartialRows: Boolean
+      missing: Set[String] = Set.empty,
+      logsPartialRows: Boolean = true
+  ): Unit = {
+    checkMerged(frame, data, config, settings, missing, logsPartialRows)
+    requireStoredFlag(frame.schema, data, config, settings)
+  }
+
+  /** The same for rows that are merged and not stored. */
+  def checkMerged(
+      frame: DataFrame,
+      data: StructType,
+      config: TableConfig,
+      settings: WriteConfig,
+      missing: Set[String] = Set.empty,
+      logsPartialRows: Boolean = true
   ): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
@@ -75,7 +88,7 @@ private[frame] object FrameColumns {
   }
 
   /** Where deletes do more than to remove a row, logs have them as rows, with the columns that mark them. */
-  def requireStoredFlag(
+  private def requireStoredFlag(
       frame: StructType,
       data: StructType,
       config: TableConfig,

@@ -150,8 +150,7 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
-    FrameColumns.check(frame, schema, TableConfig(config), parsed, missing = Set.empty, logsPartialRows = true)
-    FrameColumns.requireStoredFlag(frame.schema, schema, TableConfig(config), parsed)
+    FrameColumns.check(frame, schema, TableConfig(config), parsed)
     if (parsed.dryRun.isDefined) previewed(session, storage, options, frame, schema, parsed, TableConfig(config))
     else created(session, storage, options, frame, schema, parsed, config)
   }
@@ -203,7 +202,6 @@ object FrameWrite {
   ): WriteResult = {
     val missing = addedAndMissing(table, settings, frame, data)
     FrameColumns.check(frame, data, table.config, settings, missing, table.logsPartialRows)
-    FrameColumns.requireStoredFlag(frame.schema, data, table.config, settings)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else FrameColumns.provided(frame, data, settings)
     val rows     = KeylessFrames.identified(table.config, settings.operation, frame)

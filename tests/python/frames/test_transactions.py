@@ -136,6 +136,26 @@ def test_statements_of_python_and_run_statement_take_options_and_a_transaction_o
     assert len(table.history()) == commits + 1
 
 
+def test_a_statement_of_a_call_is_run_in_the_current_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.catalog.elsewhere", "io.merganser.spark.MerganserLakeCatalog")
+    spark.conf.set("spark.sql.catalog.elsewhere.warehouse", str(tmp_path))
+    spark.sql("CREATE NAMESPACE elsewhere.db")
+    spark.sql("CREATE TABLE elsewhere.db.t (id INT, v STRING) USING merganser TBLPROPERTIES (primaryKey = 'id')")
+    spark.sql("INSERT INTO elsewhere.db.t VALUES (1, 'a'), (2, 'b')")
+    spark.sql("USE elsewhere.db")
+    try:
+        counts = spark.sql("CALL run_statement(statement => 'UPDATE t SET v = id')").first()
+        dry = spark.sql("CALL dry_run(statement => 'DELETE FROM t WHERE id = 1')").collect()
+        here = spark.sql("SELECT current_catalog(), current_database()").first()
+    finally:
+        spark.sql("USE spark_catalog.default")
+    assert counts is not None
+    assert counts.updated == 2
+    assert {row.measure: row.value for row in dry}["deleted"] == 1
+    assert here == ("elsewhere", "db")
+    assert spark.table("elsewhere.db.t").where("v = id").count() == 2
+
+
 def longer_of(target: str) -> dict[str, str]:
     return {"v": f"concat({target}.v, '+')", "ts": f"{target}.ts + 1"}
 

@@ -27,9 +27,19 @@ object StatementSession {
   def of(session: SparkSession, options: Map[String, String]): SparkSession = {
     Settings.ofWrite(options, Map.empty)
     val own = SparkBridge.cloned(session)
+    takeCatalog(session, own)
     options.foreach { case (key, value) => own.conf.set(key, value) }
     known.put(own, new Own(options))
     own
+  }
+
+  /** Spark's copy of a session begins in the default catalog. */
+  private def takeCatalog(session: SparkSession, own: SparkSession): Unit = {
+    val manager   = session.sessionState.catalogManager
+    val namespace = manager.currentNamespace
+    own.sessionState.catalogManager.setCurrentCatalog(manager.currentCatalog.name)
+    if (!own.sessionState.catalogManager.currentNamespace.sameElements(namespace))
+      own.sessionState.catalogManager.setCurrentNamespace(namespace)
   }
 
   /** Options of the statements of a session; none in sessions of several statements. */

@@ -80,6 +80,9 @@ def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_pa
         spark.sql("SELECT _hoodie_record_key FROM grouped")
     with pytest.raises(AnalysisException, match="_hoodie_nothing"):
         spark.sql("SELECT _hoodie_nothing FROM plain")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW grouped AS SELECT DISTINCT fare > 0 FROM plain")
+    with pytest.raises(AnalysisException, match="_hoodie_record_key"):
+        spark.sql("SELECT _hoodie_record_key FROM grouped")
     spark.range(1).createOrReplaceTempView("grouped")
     with pytest.raises(AnalysisException, match="_hoodie_record_key"):
         spark.sql("SELECT _hoodie_record_key FROM grouped")
@@ -90,8 +93,8 @@ def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_pa
         spark.table("plain").unpersist()
 
 
-def test_a_name_that_another_table_of_the_query_has_is_not_looked_for_in_views(spark: SparkSession, table: Table) -> None:
-    """Functions are resolved after the names of columns, so that the table's column is not resolved at first either."""
+def test_a_name_that_another_table_of_the_query_has_is_not_one_of_a_view(spark: SparkSession, table: Table) -> None:
+    """Functions are resolved after the names of columns: the name of the table's column is not resolved at first."""
     joined = f"{table.identifier} t JOIN small ON upper(t.id) = upper(small.id)"
     assert spark.sql(f"SELECT _hoodie_record_key FROM {joined}").collect() == [("b",)]
     assert spark.sql(f"SELECT t.id, small._hoodie_record_key FROM {joined}").collect() == [("b", "b")]

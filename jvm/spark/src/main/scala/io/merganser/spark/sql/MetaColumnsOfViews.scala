@@ -45,8 +45,10 @@ object MetaColumnsOfViews extends Rule[LogicalPlan] {
     case _ => false
   })
 
+  /** None of distinct rows, of which there would be more. */
   private def metaColumns(plan: LogicalPlan): Seq[Attribute] =
-    plan.metadataOutput.filter(column => MetaColumns.isMeta(column.name))
+    if (plan.exists(_.isInstanceOf[Distinct])) Nil
+    else plan.metadataOutput.filter(column => MetaColumns.isMeta(column.name))
 
   /** A plan whose output has its hidden meta columns too. */
   private def extended(plan: LogicalPlan): LogicalPlan = plan match {

@@ -24,7 +24,9 @@ object UsersClasses {
     ): BufferedRecord =
       if (older.isDelete || newer.isDelete) newer
       else context.mergeWithEngineRecord(newer,
-        Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
+        Map("v" -> joined(context.getValue(older, "v"), context.getValue(newer, "v"))).asJava)
+
+    protected def joined(older: Any, newer: Any): String = s"$older$newer"
   }
 
   class Stating extends Appending {
@@ -33,15 +35,17 @@ object UsersClasses {
 
   /** Not associative, although it states so. */
   class StatingWrongly extends Stating {
+    override protected def joined(older: Any, newer: Any): String = s"($older $newer)"
+  }
+
+  /** Keeps rows that are deleted. */
+  class Refusing extends Appending {
     override def merge(
         older: BufferedRecord,
         newer: BufferedRecord,
         context: RecordContext,
         props: JavaMap[String, String]
-    ): BufferedRecord =
-      if (older.isDelete || newer.isDelete) newer
-      else context.mergeWithEngineRecord(newer,
-        Map("v" -> s"(${context.getValue(older, "v")} ${context.getValue(newer, "v")})").asJava)
+    ): BufferedRecord = if (newer.isDelete) older else super.merge(older, newer, context, props)
   }
 
   class ForAvro extends Appending {

@@ -60,7 +60,7 @@ abstract class MergeIterator(fold: KeyFold) {
    * @param ordering null under a rule without ordering
    */
   final def isIgnoredDelete(ordering: RowOrder): Boolean =
-    newest.isDelete && (ordering == null || ordering.compare(newest.row, storedRow) >= 0)
+    newest.isDelete && (newest.isUnconditional || ordering == null || ordering.compare(newest.row, storedRow) >= 0)
 
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {

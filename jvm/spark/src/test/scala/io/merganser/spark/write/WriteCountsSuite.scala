@@ -4,7 +4,7 @@ import io.merganser.merge.Change
 import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.TableSuite
+import io.merganser.table.{TableSuite, UsersClasses}
 import io.merganser.table.timeline.{Lateness, MergeCounts}
 import org.apache.spark.sql.SaveMode
 
@@ -91,6 +91,15 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
       val counts = write(adding)(late: _*)
       assert(mergeOnRead || counts == merged)
     }
+  }
+
+  test("an unconditional delete that a class refuses is not late") {
+    val refusing = options(mergeOnRead = false, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
+      "hoodie.write.record.merge.mode" -> "CUSTOM", "hoodie.write.record.merge.strategy.id" -> UsersClasses.Id,
+      "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.Refusing].getName)
+    write(refusing)(row("k0", 5, "a"), row("k2", 5, "a"))
+    val counts = write(refusing + ("hoodie.datasource.write.operation" -> "delete"))(row("k0", 3, "a"))
+    assert(counts == MergeCounts(unchanged = 2))
   }
 
   for (isDry <- Seq(false, true))

@@ -189,7 +189,7 @@ private[merge] final class LogPreview(
       val isUpdated      = outcome == Outcome.Updated
       val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
       val isIgnoredDelete = outcome == Outcome.Late && older != null && last.version.isDelete &&
-        (ordering == null || ordering.compare(last.version.row, older) >= 0)
+        (last.version.isUnconditional || ordering == null || ordering.compare(last.version.row, older) >= 0)
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),

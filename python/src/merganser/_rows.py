@@ -171,9 +171,7 @@ def _frame(
     found = [known.get(name.lower()) or (types or {}).get(name) for name in names]
     values = list(rows)
     local = None if _prefers_ntz(spark) else zone
-    unknown = {
-        place: [nested(row[place], local) for row in values] for place, kind in enumerate(found) if kind is None
-    }
+    unknown = {place: [nested(row[place], local) for row in values] for place, kind in enumerate(found) if kind is None}
     inferred = [place for place, column in unknown.items() if any(value is not None for value in column)]
     if inferred:
         sample = list(zip(*(unknown[place] for place in inferred)))

@@ -135,5 +135,5 @@ def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark:
     assert shown(second) == [("update", "2", after, before)]
     assert shown(began) == [("delete", "2", after, None)]
     assert shown(first) == [("delete", "1", {"id": 1, "at": times[0]}, None), ("delete", "2", after, None)]
-    with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_INVALID.*rows.*-1"):
+    with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*rows.*-1"):
         spark.sql(f"CALL dry_run_service(service => 'restore', path => '{path}', instant => '{second}', rows => -1)")

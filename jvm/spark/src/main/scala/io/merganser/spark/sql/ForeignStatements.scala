@@ -42,17 +42,19 @@ private[sql] object ForeignStatements {
   )
 
   private val Changes =
-    "hudi_table_changes('...', 'latest_state', '<time>') for the rows that changed since then, or with 'cdc' for each " +
-      "change with the row before and after"
+    "hudi_table_changes('...', 'latest_state', '<time>') for the rows that changed since then, or with 'cdc' for " +
+      "each change with the row before and after"
+
+  private val Query =
+    "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads base files alone"
 
   /** Formats and what to write instead, by functions in FROM; they may be another extension's or the user's own. */
   private val Functions = Map(
-    "table_changes"         -> ("Delta Lake" -> Changes),
+    "table_changes" -> ("Delta Lake" -> Changes),
     "table_changes_by_path" -> ("Delta Lake" -> Changes),
-    "hudi_query_timeline"   -> ("Apache Hudi" -> "CALL show_timeline(table => '...')"),
-    "hudi_filesystem_view"  -> ("Apache Hudi" -> "CALL show_fsview_latest(table => '...')"),
-    "hudi_query" -> ("Apache Hudi" ->
-      "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads base files alone")
+    "hudi_query_timeline" -> ("Apache Hudi" -> "CALL show_timeline(table => '...')"),
+    "hudi_filesystem_view" -> ("Apache Hudi" -> "CALL show_fsview_latest(table => '...')"),
+    "hudi_query" -> ("Apache Hudi" -> Query)
   )
 
   /**

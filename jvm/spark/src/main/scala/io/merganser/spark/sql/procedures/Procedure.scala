@@ -149,7 +149,8 @@ object Procedure {
   def unknown(name: String): MerganserException = {
     val names   = all.map(_.name)
     val nearest = NearestName.of(name.split('.').last, names, within = 3).fold("")(meant => s"Did you mean '$meant'? ")
-    MerganserException("PROCEDURE_UNKNOWN", "procedure" -> name, "remedy" -> s"${nearest}There are: ${names.mkString(", ")}.")
+    val remedy  = s"${nearest}There are: ${names.mkString(", ")}."
+    MerganserException("PROCEDURE_UNKNOWN", "procedure" -> name, "remedy" -> remedy)
   }
 
   /** Nullable columns by name and type. */

@@ -52,15 +52,19 @@ final class GroupChangesSuite extends TableSuite {
     assert(tables.map(_.changesAreStored.count(identity)) == Seq(0, 0, 1))
   }
 
-  for (mergeOnRead <- Seq(false, true); stored <- Seq(false, true); name <- Seq("EventTime", "CommitTime"))
+  /** Change files of each mode, and none. Compactions write none, so that one mode suffices for merge on read. */
+  private val modes = Seq(None, Some("DATA_BEFORE_AFTER"), Some("DATA_BEFORE"), Some("OP_KEY_ONLY"))
+
+  for (mergeOnRead <- Seq(false, true); mode <- modes.take(if (mergeOnRead) 2 else 4);
+      name <- Seq("EventTime", "CommitTime"))
     test(
-      s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (stored) "with" else "without"} change " +
+      s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${mode.fold("without")("with " + _)} change " +
         "files: the changes of each commit, applied to the rows before it, give those after it") {
       for (i <- 0 until 6) {
         val random = new Random(Histories.seed + i)
         val rule =
           if (name == "EventTime") Map.empty[String, String] else DirectTable.properties(mergeOnRead, eventTime = false)
-        val table = create(s"t$i", mergeOnRead, rule ++ (if (stored) recorded() else Map.empty))
+        val table = create(s"t$i", mergeOnRead, rule ++ mode.fold(Map.empty[String, String])(recorded))
         var rows  = Seq(Seq.empty[Change])
         val batches = Seq.fill(4)(Seq.fill(1 + random.nextInt(6))(
             new Histories(partials = true, BuiltInRules.Unavailable).change(random, keys = 6)))

@@ -21,6 +21,7 @@ import merganser
 COLUMNS = "id int, ts bigint, v string, c string"
 OPTIONS = {KEY: "id", ORDERING: "ts"}
 MAX_FILE = "hoodie.parquet.max.file.size"
+RECENT = "spark.merganser.write.recentRows.percent"
 BLOOM_KEYS, BLOOM_RATE = "hoodie.index.bloom.num_entries", "hoodie.index.bloom.fpp"
 
 HERE = "test_option_effects.py::"
@@ -143,6 +144,7 @@ SEEN = {
     "hoodie.parquet.block.size": FILES,
     "hoodie.parquet.page.size": FILES,
     "hoodie.parquet.dictionary.enabled": FILES,
+    RECENT: FILES,
     "hoodie.parquet.compression.codec": FILES,
     BLOOM_KEYS: FILES,
     BLOOM_RATE: FILES,
@@ -308,8 +310,20 @@ def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_p
     pages = column(footer(written(**{"hoodie.parquet.page.size": "1000"})), "v").total_uncompressed_size
     assert pages > column(plain, "v").total_uncompressed_size
 
+    def has_recent_rows(count: int, **more: str) -> bool:
+        """Whether the base file has rows a second time after an upsert of some of its 2,000 rows."""
+        path = written()
+        save(rows(spark, count, ts=2), path, {**OPTIONS, **more})
+        newest = max(bases(path), key=lambda file: file.name.split("_")[-1])
+        return b"merganser.recent.rows" in pq.ParquetFile(newest).metadata.metadata
+
     def filter_bytes(**more: str) -> int:
         return len(footer(written(**{INDEX: "BLOOM", **more})).metadata[b"org.apache.hudi.bloomfilter"])
+
+    assert has_recent_rows(10)
+    assert not has_recent_rows(400)
+    assert has_recent_rows(400, **{RECENT: "50"})
+    assert not has_recent_rows(10, **{RECENT: "0"})
 
     assert filter_bytes() > 10 * filter_bytes(**{BLOOM_KEYS: "100"})
     assert filter_bytes() > 2 * filter_bytes(**{BLOOM_RATE: "0.01"})

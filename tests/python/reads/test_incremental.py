@@ -26,6 +26,7 @@ FULL = bool(os.environ.get("MERGANSER_FULL"))
 FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
 QUERY = "hoodie.datasource.query.type"
 BEGIN, END = "hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"
+RECENT = "spark.merganser.write.recentRows.percent"
 SCHEMA = "id string, v string, ts long"
 
 
@@ -153,7 +154,7 @@ def write(spark: SparkSession, path: Path, batch: Batch, rule: Rule, kind: str) 
     for operation, erases in (("upsert", False), ("delete", True)):
         rows = [tuple(v.row[c.split()[0]] for c in columns.split(", ")) for v in batch if v.erases is erases]
         if rows:
-            options = {KEY: "id", TYPE: kind, "hoodie.clean.automatic": "false", **rule.settings}
+            options = {KEY: "id", TYPE: kind, "hoodie.clean.automatic": "false", RECENT: "50", **rule.settings}
             save(frame(spark, rows, columns), path, {**options, OPERATION: operation})
 
 
@@ -167,7 +168,7 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
 
     def compact() -> None:
         nonlocal clustered
-        table.compact(options=rule.for_readers)
+        table.compact(options={**rule.for_readers, RECENT: "100"})
         clustered = True
 
     def compact_logs() -> None:

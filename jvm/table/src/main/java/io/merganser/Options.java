@@ -91,6 +91,7 @@ public final class Options {
   public static final String ROW_GROUP_SIZE = "hoodie.parquet.block.size";
   public static final String PAGE_SIZE = "hoodie.parquet.page.size";
   public static final String DICTIONARY = "hoodie.parquet.dictionary.enabled";
+  public static final String RECENT_ROWS = "spark.merganser.write.recentRows.percent";
   public static final String CODEC = "hoodie.parquet.compression.codec";
   public static final String BLOOM_ENTRIES = "hoodie.index.bloom.num_entries";
   public static final String BLOOM_FALSE_POSITIVES = "hoodie.index.bloom.fpp";

@@ -3,7 +3,7 @@ package io.merganser.table
 import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
+import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader, RecentRows}
 import io.merganser.table.change.{ChangeImages, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
@@ -33,13 +33,15 @@ import scala.collection.JavaConverters._
  * @param bucketed file groups by the hash of the key, two per partition, instead of by looking up the stored keys
  * @param mergers  classes of user-written mergers
  * @param nested   the column `ts` is a struct in a struct, with the ordering field `ts.of.at` inside
+ * @param recentRows largest share of its rows that a rewritten base file has a second time
  */
 final class DirectTable(
     val storage: Storage,
     bucketed: Boolean,
     options: Transaction.Options = Transaction.Options(),
     mergers: Seq[String] = Nil,
-    nested: Boolean = false
+    nested: Boolean = false,
+    recentRows: Double = 0.0
 ) {
   import DirectTable._
 
@@ -154,6 +156,27 @@ final class DirectTable(
     (rows(reader(now, rowSchema).loggedBatches), rows(reader(now, rowSchema).batches))
   }
 
+  /** How many of the newest base files have rows a second time. */
+  def sections: Int = view(timeline).slices.flatMap(_.base).count(base =>
+    RecentRows.of(BaseFileFooter.read(storage.conf, storage.path(base.path))).isDefined)
+
+  /** The rows of base files without logs with commit times from one on, as JSON: as a reader of changes finds them. */
+  def rowsSince(instant: String): Seq[String] =
+    rowsSince(instant, reader(timeline, rowSchema).recentBatches(_, 0L, Long.MaxValue, instant))
+
+  /** The same rows, as any other reader finds them. */
+  def filteredSince(instant: String): Seq[String] = rowsSince(instant, reader(timeline, rowSchema).batches(_))
+
+  private def rowsSince(instant: String, open: FileSlice => SliceBatches): Seq[String] = {
+    val shown = new ValueJson("UTC")
+    val at    = rowSchema.fieldIndex(MetaColumns.CommitTime)
+    view(timeline).slices.filter(slice => slice.base.isDefined && slice.logs.isEmpty).flatMap { slice =>
+      val batches = SliceBatches.where(open(slice), at, rowSchema.length)(instant <= _)
+      try batches.flatMap(_.rowIterator.asScala.map(shown.row(_, rowSchema, rowSchema.indices))).toList
+      finally batches.close()
+    }.sorted
+  }
+
   /** Whether changes are read of change files, by commit and file group. */
   def changesAreStored: Seq[Boolean] = {
     val now = timeline
@@ -219,7 +242,7 @@ final class DirectTable(
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
             null,
-            WriteToken(task, transaction.runNumber, task.toLong)).files
+            WriteToken(task, transaction.runNumber, task.toLong), open.footer).files
         finally open.close()
       }
       val metadata = CommitMetadata(OperationType.Compact, written.map(_.stat).groupBy(_.partitionPath), extra)
@@ -317,14 +340,14 @@ final class DirectTable(
           writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token).files
         else
           writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
-            null, token).files
+            null, token, base.map(_.footer)).files
       } finally base.foreach(_.close())
     }
   }
 
   private def writer(transaction: Transaction): SliceWriter =
     SliceWriter(storage, config, columns, transaction.instant, transaction.markers,
-      BaseFileOptions(codec = "uncompressed"), LogOptions(), changes = config.changeLogging)
+      BaseFileOptions(codec = "uncompressed", recentRows = recentRows), LogOptions(), changes = config.changeLogging)
 
   private def extra: Map[String, String] =
     Map("schema" -> AvroSchemas.toAvro(columns, config.name).toString)

@@ -237,7 +237,9 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean, sele
           if (isMerged && part.slice.logs.nonEmpty) {
             if (selection.forall(_.mayHold(part.slice))) reader.batches(part.slice)
             else reader.loggedBatches(part.slice)
-          } else reader.baseBatches(part.slice, part.start, part.length)
+          } else selection.fold(reader.baseBatches(part.slice, part.start, part.length)) { changed =>
+            reader.recentBatches(part.slice, part.start, part.length, changed.times.least)
+          }
         selection.fold(all)(s => SliceBatches.where(all, s.column, s.width)(s.times))
       })
 }

@@ -216,7 +216,7 @@ object CompactionService {
         val open = reader.merge(slice)
         try {
           val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
-            updatesCommitMetadata = false, null, token)
+            updatesCommitMetadata = false, null, token, open.footer)
           base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
         } finally open.close()
       }

@@ -35,7 +35,7 @@ private[spark] object WriterOptions {
       transaction.markers,
       BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom,
         math.min(files.pageBytes, Int.MaxValue.toLong).toInt,
-        files.dictionary, files.maxFileBytes),
+        files.dictionary, files.maxFileBytes, files.recentRowsPercent / 100.0),
       LogOptions(
         parquetAboveRows = files.logBlockFormat match {
           case Some("avro")    => Int.MaxValue

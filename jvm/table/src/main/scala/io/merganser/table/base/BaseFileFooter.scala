@@ -54,6 +54,8 @@ object BaseFileFooter {
   val SortedByKey     = "merganser.sorted.by.key"
   val DistinctKeys    = "merganser.distinct.keys"
   val Tombstones      = "merganser.tombstones"
+  val RecentRows      = "merganser.recent.rows"
+  val RecentRowsAfter = "merganser.recent.rows.after"
   val BloomFilterText = "org.apache.hudi.bloomfilter"
 
   /**

@@ -41,6 +41,7 @@ import scala.collection.JavaConverters._
  * @param length    length of the range, in bytes
  * @param known     the file's footer, if it was read before
  * @param columns   how the columns are stored in the file, if the table has versions of them
+ * @param section   the section of the file with the rows to read; None: those of its row groups
  */
 final class BaseFileReader(
     conf: Configuration,
@@ -51,7 +52,8 @@ final class BaseFileReader(
     start: Long = 0L,
     length: Long = Long.MaxValue,
     known: Option[BaseFileFooter] = None,
-    columns: Option[FileColumns] = None
+    columns: Option[FileColumns] = None,
+    section: Option[BaseFileSection] = None
 ) extends Closeable {
   import BaseFileReader._
 
@@ -73,7 +75,8 @@ final class BaseFileReader(
   }
 
   private def storedRows(plan: ReadPlan): Iterator[InternalRow] =
-    if (plan.isVectorized) vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
+    if (section.isDefined) rowsOf(plan, section.get.read(conf, path, sizeBytes))
+    else if (plan.isVectorized) vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
     else rowsOf(byRow(plan))
 
   /**
@@ -104,7 +107,7 @@ final class BaseFileReader(
 
   private def readPlan(): ReadPlan = {
     if (open != null) throw new IllegalStateException(s"'$path' is being read already")
-    new ReadPlan(storedColumns(columns.fold(schema)(_.stored(schema))), !usesByteStreamSplit)
+    new ReadPlan(storedColumns(columns.fold(schema)(_.stored(schema))), section.isEmpty && !usesByteStreamSplit)
   }
 
   private def storedColumns(requested: StructType): StoredColumns =
@@ -226,6 +229,20 @@ final class BaseFileReader(
       val row = batch.getRow(position)
       position += 1
       row
+    }
+  }
+
+  /** Rows of a Parquet file in memory: few, for which it takes longer to allocate column vectors than to read by row. */
+  private def rowsOf(plan: ReadPlan, content: Array[Byte]): Iterator[InternalRow] = {
+    val (dates, int96) = rebase
+    val readConf       = SparkParquetConf.ofThread(conf)
+    readConf.set(plan.stored.readSchema, None)
+    val support = new ParquetReadSupport(None, false, dates, int96)
+    val reader  = named(new MemoryRows(content, support, readConf.entries))
+    open = reader
+    new Iterator[InternalRow] {
+      override def hasNext: Boolean    = reader.hasNext
+      override def next(): InternalRow = named(reader.next())
     }
   }
 

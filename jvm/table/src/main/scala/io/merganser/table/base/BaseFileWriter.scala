@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.IOException
 import java.util.Locale
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 /**
@@ -28,6 +29,7 @@ import scala.util.control.NonFatal
  * @param pageBytes     encoded size of a page, in bytes
  * @param dictionary    false: no column has a dictionary
  * @param maxFileBytes  encoded size up to which the file of a new group is filled, in bytes
+ * @param recentRows    largest share of the rows that a file has a second time, by itself: see [[RecentRows]]
  */
 final case class BaseFileOptions(
     codec: String = "snappy",
@@ -35,7 +37,8 @@ final case class BaseFileOptions(
     bloomFilter: Option[(Long, Double)] = None,
     pageBytes: Int = ParquetWriter.DEFAULT_PAGE_SIZE,
     dictionary: Boolean = true,
-    maxFileBytes: Long = Long.MaxValue
+    maxFileBytes: Long = Long.MaxValue,
+    recentRows: Double = 0.0
 )
 
 /**
@@ -58,6 +61,7 @@ final case class BaseFileWritten(
  *
  * @param schema     the columns of the rows, meta columns first
  * @param storesKeys false if the key column is null and [[track]] is called for every row
+ * @param recent     collects the rows that the file has a second time
  * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
  */
 final class BaseFileWriter(
@@ -65,19 +69,21 @@ final class BaseFileWriter(
     path: Path,
     schema: StructType,
     options: BaseFileOptions = BaseFileOptions(),
-    storesKeys: Boolean = true
+    storesKeys: Boolean = true,
+    recent: Option[RecentRowBuffer] = None
 ) {
   private[this] val file = new BaseFileOutput(new StoredOutput(path, conf))
   private[this] val writer =
     new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
       () => beginFooter())
-  private[this] var rows                  = 0L
-  private[this] var appended: Array[Byte] = _
-  private[this] var appendedEntry         = ""
+  private[this] var rows     = 0L
+  private[this] val sections = mutable.LinkedHashMap.empty[String, Array[Byte]]
+  private[this] val buffer   = if (isEncrypted) null else recent.orNull
 
   /** @param row not retained, so it may be reused */
   def write(row: InternalRow): Unit = {
     writer.write(row)
+    if (buffer ne null) buffer.add(row)
     rows += 1
   }
 
@@ -86,7 +92,7 @@ final class BaseFileWriter(
 
   /**
    * Puts bytes of ours between the last row group and the footer, where no reader of Parquet looks; see
-   * [[BaseFileSection]]. To be called after the last row.
+   * [[BaseFileSection]]. To be called after the last row, once for each entry.
    *
    * @param entry name of the footer's entry that locates them
    * @param keys  record keys in them, which the footer's key range and Bloom filter then cover
@@ -95,8 +101,7 @@ final class BaseFileWriter(
     if (isEncrypted)
       throw MerganserException("TOMBSTONES_NOT_ENCRYPTED", "file" -> path)
     keys.foreach(key => writer.keys.cover(key.getBytes))
-    appended = bytes
-    appendedEntry = entry
+    sections += entry -> bytes
   }
 
   /** Bytes so far: written ones, and buffered ones before compression. */
@@ -106,17 +111,23 @@ final class BaseFileWriter(
   private def beginFooter(): Map[String, String] =
     if (isEncrypted) Map.empty
     else {
-      val section =
-        if (appended == null) Map.empty[String, String]
-        else Map(appendedEntry -> BaseFileSection(path.getName, file.append(appended), appended).toString)
+      val found = sections.map { case (entry, bytes) =>
+        entry -> BaseFileSection(path.getName, file.append(bytes), bytes).toString
+      }.toMap
       file.beginFooter()
-      section + (FooterChecksum.Entry -> FooterChecksum.Unset)
+      found ++ recentAfter.map(BaseFileFooter.RecentRowsAfter -> _) + (FooterChecksum.Entry -> FooterChecksum.Unset)
     }
+
+  private[this] var recentAfter = Option.empty[String]
 
   private def isEncrypted: Boolean = conf.get(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME) != null
 
   /** Closes the file. */
   def close(): BaseFileWritten = {
+    if (buffer ne null) buffer.encoded(conf, path.getName, schema, options).foreach { bytes =>
+      append(BaseFileFooter.RecentRows, bytes, Iterator.empty)
+      recentAfter = Some(buffer.after)
+    }
     writer.close()
     BaseFileWritten(file.sizeBytes, rows, writer.keys.minKey, writer.keys.maxKey, writer.keys.isSorted)
   }

@@ -3,7 +3,7 @@ package io.merganser.table.log
 import io.merganser.table.avro.{AvroOutput, AvroRowWriter, AvroSchemas}
 import io.merganser.table.base.{BaseFileOptions, RowParquetWriter}
 import io.merganser.table.file.FileNames
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{MemoryFile, Storage}
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 import org.apache.avro.Schema
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}

@@ -2,11 +2,10 @@ package io.merganser.table.service
 
 import io.merganser.table.commit.TableFeatures
 import io.merganser.table.file.{FileNames, PartitionMetadata}
-import io.merganser.table.log.MemoryFile
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.TableView
-import io.merganser.table.storage.{Parallel, Storage, TableLock}
+import io.merganser.table.storage.{MemoryFile, Parallel, Storage, TableLock}
 import io.merganser.table.timeline.Timeline
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}

@@ -3,7 +3,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.merge.buffer.{MergeIterator, Outcome}
-import io.merganser.table.base.{BaseFileWriter, EventTimes}
+import io.merganser.table.base.{BaseFileFooter, BaseFileWriter, EventTimes, RecentRowBuffer, RecentRows}
 import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
 import io.merganser.table.log.{ChangeLogWriter, MetaRow}
 import io.merganser.table.timeline.{Lateness, MergeCounts, WriteStat}
@@ -14,6 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * A base file that is being written, with counts of the outcomes of the merge.
  *
+ * @param replaced    footer of the base file that this one supersedes, if it is known
  * @param moved       deletes to retain that are in no file before this one
  * @param isRewritten whether rows are put without a merge
  */
@@ -23,6 +24,7 @@ private[slice] final class OpenBaseFile(
     fileId: String,
     previous: Option[FileSlice],
     token: WriteToken,
+    replaced: Option[BaseFileFooter] = None,
     moved: => Tombstones = Tombstones.none,
     isRewritten: Boolean = false
 ) {
@@ -59,8 +61,15 @@ private[slice] final class OpenBaseFile(
     markers.create(Marker(partitionPath, name, kind))
     writer =
       new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
-        storesKeys)
+        storesKeys, recentRows)
   }
+
+  private def recentRows: Option[RecentRowBuffer] =
+    for {
+      footer <- replaced.filter(_ => storesKeys)
+      base   <- previous.flatMap(_.base)
+      rows   <- RecentRows.following(footer, base.instant, baseOptions.recentRows, slices.baseCopies)
+    } yield rows
 
   def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
     val row = merge.row

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{Decisions, MergeIterator}
+import io.merganser.table.base.BaseFileFooter
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -45,7 +46,16 @@ object SliceBatches {
     new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches), batches.decisions)
 }
 
-/** A merge over a file slice that owns open files. */
-final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq[Closeable]) extends Closeable {
+/**
+ * A merge over a file slice that owns open files.
+ *
+ * @param footer of the base file
+ */
+final class OpenMerge(
+    val merge: MergeIterator,
+    val layout: RowLayout,
+    val footer: Option[BaseFileFooter],
+    open: Seq[Closeable]
+) extends Closeable {
   override def close(): Unit = open.foreach(_.close())
 }

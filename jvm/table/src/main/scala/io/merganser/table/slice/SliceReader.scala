@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{KeyFold, Laws, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Decisions, SortedRows, VersionBuffer}
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, BaseFileSection, RecentRows}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
@@ -140,6 +140,19 @@ final class SliceReader(
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
+  /**
+   * The same for a reader that needs rows from a commit time on: others may be missing.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def recentBatches(slice: FileSlice, start: Long, length: Long, since: String): SliceBatches = {
+    def held(footer: BaseFileFooter) = RecentRows.of(footer).filter(_.hold(since)).map(_.section)
+    val reader                       = openBase(slice, ofRows, filters, start, length, section = held)
+    // Of several ranges of a file, the first one has them.
+    val batches = reader.filter(start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
+    SliceBatches(batches, reader.toSeq)
+  }
+
   private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
     val decisions = new Decisions(if (layout.ordering.isEmpty) null else new OrderingComparator(layout))
     decisions.versions = buffer.versionCount
@@ -235,7 +248,7 @@ final class SliceReader(
     val buffer = newBuffer(slice)
     retain(slice, buffer, keys)
     scan(slice, version => if (keys(compiled.layout.key(version.row))) buffer.add(version))
-    liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, Seq(buffer)))
+    liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, None, Seq(buffer)))
   }
 
   /** Passes the versions in the slice's logs one by one, oldest first; none is merged with another. */
@@ -322,7 +335,7 @@ final class SliceReader(
     val reader = openBase(slice, ofMerge, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
-    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq :+ buffer)
+    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), reader.toSeq :+ buffer)
   }
 
   private def liveRows(open: OpenMerge, decisions: Decisions = null): SliceRows = new SliceRows {
@@ -356,13 +369,14 @@ final class SliceReader(
       filters: Seq[Filter],
       start: Long = 0L,
       length: Long = Long.MaxValue,
-      more: BaseFileFooter => Seq[Filter] = _ => Nil
+      more: BaseFileFooter => Seq[Filter] = _ => Nil,
+      section: BaseFileFooter => Option[BaseFileSection] = _ => None
   ): Option[TableFileReader] = slice.base.map { base =>
     SliceReader.missingNamed(config, base.path) {
       // Read here, where a missing file is reported by name.
       val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
       new TableFileReader(storage, slice.partitionPath, base, columns, filters ++ more(footer), start, length,
-        Some(footer), visibility.columns(base.instant))
+        Some(footer), visibility.columns(base.instant), section(footer))
     }
   }
 

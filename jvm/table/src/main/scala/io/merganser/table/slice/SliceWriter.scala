@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.MergeIterator
-import io.merganser.table.base.{BaseFileOptions, EventTimeColumn, EventTimes}
+import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.options.ChangeLogging
@@ -12,6 +12,7 @@ import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
 import io.merganser.table.storage.{DiscardedFiles, Storage}
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -66,6 +67,9 @@ final case class SliceWriter(
   /** The columns of base files. */
   private[slice] val baseSchema = DroppedColumns.removed(config, fileSchema)
 
+  /** Copies rows of base files, into a row that is reused. */
+  @transient private[slice] lazy val baseCopies: UnsafeProjection = UnsafeProjection.create(baseSchema)
+
   /** Leaves out of rows what base files do not have; the returned row is reused. */
   private[slice] def storedColumns: InternalRow => InternalRow =
     if (baseSchema.length == fileSchema.length) row => row
@@ -84,6 +88,8 @@ final case class SliceWriter(
    * @param updatesCommitMetadata true if changed rows get the commit metadata columns of this instant; false in a
    *   compaction, which leaves them unchanged
    * @param ordering compares ordering values, to count ties; null under a rule without ordering
+   * @param replaced footer of the base file of `previous`, if it is known: with it the new file can have
+   *   [[io.merganser.table.base.RecentRows recent rows]]
    * @return no file if there is no row to write and no previous slice
    */
   def writeBase(
@@ -93,9 +99,10 @@ final case class SliceWriter(
       merge: MergeIterator,
       updatesCommitMetadata: Boolean,
       ordering: OrderingComparator,
-      token: WriteToken
+      token: WriteToken,
+      replaced: Option[BaseFileFooter] = None
   ): MergeWritten = {
-    val file = new OpenBaseFile(this, partitionPath, fileId, previous, token)
+    val file = new OpenBaseFile(this, partitionPath, fileId, previous, token, replaced)
     try {
       if (previous.isDefined) file.open(logsChanges = updatesCommitMetadata)
       while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
@@ -182,7 +189,7 @@ final case class SliceWriter(
   ): Seq[SliceWritten] = {
     val written = Seq.newBuilder[SliceWritten]
     var count   = 0
-    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, moved, isRewritten = true)
+    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, moved = moved, isRewritten = true)
     try {
       rows.foreach { row =>
         if (file.isFull) {

@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.base.{BaseFileFooter, BaseFileReader, BaseFileSection}
 import io.merganser.table.file.BaseFile
 import io.merganser.table.schema.FileColumns
 import io.merganser.table.storage.Storage
@@ -20,6 +20,7 @@ import java.io.Closeable
  * @param length  of the range, in bytes
  * @param known    the file's footer, if it was read before
  * @param versions how the columns are stored in the file, if the table has versions of them
+ * @param section  see [[BaseFileReader]]
  */
 final class TableFileReader(
     storage: Storage,
@@ -30,12 +31,15 @@ final class TableFileReader(
     start: Long = 0L,
     length: Long = Long.MaxValue,
     known: Option[BaseFileFooter] = None,
-    versions: Option[FileColumns] = None
+    versions: Option[FileColumns] = None,
+    section: Option[BaseFileSection] = None
 ) extends Closeable {
   private[this] val file = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns.stored,
-    columns.usable(filters), start, length, known, versions)
+    columns.usable(filters), start, length, known, versions, section)
 
   def footer: BaseFileFooter = file.footer
+
+  def readsSection: Boolean = section.isDefined
 
   /** @return the rows; the row object is reused: copy rows that you keep */
   def rows(): Iterator[InternalRow] =

@@ -10,6 +10,7 @@ import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
 import org.apache.parquet.schema.MessageTypeParser
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.{LongType, StringType}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -95,10 +96,25 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
     assert(intercept[MerganserException](copy(entry)).condition == "BASE_FILE_UNREADABLE")
   }
 
-  test("a footer without a checksum, as other engines write it, is read; so is one of an encrypted file's writer") {
+  private def encrypting: Configuration = {
     val settings = new Configuration(conf)
     settings.set("parquet.crypto.factory.class", classOf[FooterChecksumSuite.PlainFactory].getName)
-    write("f.parquet", settings)
+    settings
+  }
+
+  test("what the writer of an encrypted file would write beside its row groups is left out") {
+    for (settings <- Seq(conf, encrypting)) {
+      val recent = new RecentRowBuffer("000", most = 10L, UnsafeProjection.create(columns))
+      val writer = new BaseFileWriter(settings, path("f.parquet"), columns, recent = Some(recent))
+      writer.write(Rows.stored("001", "k", "p", "f.parquet")(1L, "secret"))
+      writer.close()
+      assert(RecentRows.of(BaseFileFooter.read(conf, path("f.parquet"))).isDefined == (settings eq conf))
+      Files.delete(folder.resolve("f.parquet"))
+    }
+  }
+
+  test("a footer without a checksum, as other engines write it, is read; so is one of an encrypted file's writer") {
+    write("f.parquet", encrypting)
     val footer = BaseFileFooter.read(conf, path("f.parquet"))
     assert(footer.rowCount == 500 && !footer.keyValues.contains(FooterChecksum.Entry))
   }

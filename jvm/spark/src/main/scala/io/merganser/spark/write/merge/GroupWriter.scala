@@ -146,7 +146,7 @@ final class GroupWriter(
           else
             writer.writeBase(group.partitionPath, group.fileId, group.slice, result, updatesCommitMetadata = true,
               ordering.orNull,
-              token)
+              token, base.map(_.footer))
         groupWritten(written.files, written.counts, merge, combines, preview)
       } finally base.foreach(_.close())
     }

@@ -1,4 +1,4 @@
-package io.merganser.table.log
+package io.merganser.table.storage
 
 import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 

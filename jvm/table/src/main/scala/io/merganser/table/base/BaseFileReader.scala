@@ -232,7 +232,7 @@ final class BaseFileReader(
     }
   }
 
-  /** Rows of a Parquet file in memory: few, for which it takes longer to allocate column vectors than to read by row. */
+  /** Rows of a Parquet file in memory: few, so that they are read in less time than column vectors are allocated. */
   private def rowsOf(plan: ReadPlan, content: Array[Byte]): Iterator[InternalRow] = {
     val (dates, int96) = rebase
     val readConf       = SparkParquetConf.ofThread(conf)

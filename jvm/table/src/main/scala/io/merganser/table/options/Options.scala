@@ -131,8 +131,8 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
   val Dictionary: OptionEntry =
     write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionary encoding.")
   val RecentRows: OptionEntry = write("spark.merganser.write.recentRows.percent", Integer(0), Some("5"),
-    "Percent of its rows that a rewritten base file may have a second time: those with the newest commit times, which " +
-      "incremental queries then read alone. Where the newest commit changed more, there are none. 0: never.")
+    "Percent of its rows that a rewritten base file may have a second time: those with the newest commit times, " +
+      "which incremental queries then read alone. Where the newest commit changed more, there are none. 0: never.")
   val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")

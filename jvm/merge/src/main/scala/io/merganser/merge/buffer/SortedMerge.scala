@@ -102,8 +102,8 @@ final class SortedMerge private (
    * them to a short loop, because it inlines no method of this one's size. In parts that it inlines, or not, by the
    * history of the process, the same merge took up to twice the time.
    *
-   * @param order of the stored row and the group, if there are both: zero if their keys are equal, positive if the group
-   *              comes first
+   * @param order of the stored row and the group, if there are both: zero if their keys are equal, positive if the
+   *              group comes first
    */
   private def advance(order: Int): Int = {
     if (groupMatched && order != 0) dropGroup()

@@ -10,7 +10,7 @@ import java.io.Closeable
 
 /**
  * Buffers the versions of logs, oldest first as they are added, until the stored rows are read. Their rows are packed:
- * one array of bytes each, whatever their readers make them of.
+ * one array of bytes each, whatever their readers make them of; deletes are copied.
  *
  * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes`, or where the task's memory is used
  * up before, it changes to sorted runs that Spark's memory manager spills to local disk, and the stored rows are then
@@ -52,11 +52,14 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     }
   }
 
-  /** The same version with a packed row, until the next call; rows of another width stay as they are. */
+  /**
+   * The same version with a packed row, until the next call. Rows of another width stay as they are, and so do deletes:
+   * what they do not provide is null, also where a struct's schema allows none.
+   */
   private def packedOf(version: Version): Version = version.row match {
-    case _: UnsafeRow                              => version
-    case row if row.numFields == layout.schema.size => packed.become(version, pack(row))
-    case _                                         => version
+    case _: UnsafeRow                                                    => version
+    case row if !version.isDelete && row.numFields == layout.schema.size => packed.become(version, pack(row))
+    case _                                                               => version
   }
 
   /** Releases the memory; call when the merge is at its end. */

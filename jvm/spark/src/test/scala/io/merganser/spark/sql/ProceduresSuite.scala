@@ -65,9 +65,9 @@ final class ProceduresSuite extends TableSuite with LocalSession {
   test("USING hudi is refused in the session's catalog and in ours, and left to others") {
     def parsed(table: String): Any = spark.sessionState.sqlParser.parsePlan(s"CREATE TABLE $table (id INT) USING hudi")
     inSession(
-      "spark.sql.catalog.lake"           -> classOf[MerganserLakeCatalog].getName,
+      "spark.sql.catalog.lake" -> classOf[MerganserLakeCatalog].getName,
       "spark.sql.catalog.lake.warehouse" -> storage.toString,
-      "spark.sql.catalog.other"          -> "com.example.OtherCatalog"
+      "spark.sql.catalog.other" -> "com.example.OtherCatalog"
     ) {
       for (table <- Seq("t", "default.t", "spark_catalog.default.t", "lake.default.t"))
         assert(refused(parsed(table)).condition == "HUDI_NOT_LOADED", table)

@@ -38,7 +38,8 @@ object RuleUpdate {
         }
         // A table without a commit has nothing that was written under another rule.
         val since = timeline.completed.lastOption.map(TableConfig.RuleSince -> _.requested)
-        TableConfig.updateUnderLock(storage, properties => changed.applied(properties - TableConfig.RuleChecked) ++ since)
+        TableConfig.updateUnderLock(storage,
+          properties => changed.applied(properties - TableConfig.RuleChecked) ++ since)
       }
       changed
     }

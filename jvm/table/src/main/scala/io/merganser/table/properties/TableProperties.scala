@@ -88,7 +88,7 @@ object TableProperties {
       handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
         Options.MergePropertyPrefix, Options.RuleText.key, TableConfig.RuleSince,
-          TableConfig.RuleChecked) ++
+        TableConfig.RuleChecked) ++
       // Where its files are.
       handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder",
         "hoodie.table.timeline.timezone",

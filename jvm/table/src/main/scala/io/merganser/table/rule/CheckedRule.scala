@@ -61,7 +61,7 @@ object CheckedRule {
   def of(config: TableConfig): Option[CheckedRule] =
     config.ruleChecked.flatMap(parse).filter(_.rule == idOf(config))
 
-  /** The same for equal rules: whatever the table stores that decides how rows are merged, except for classes' bytes. */
+  /** The same for equal rules: of whatever the table stores that decides how rows are merged. */
   def idOf(config: TableConfig): String = {
     val parts = Seq(MergeMode.of(config).name, config.rule.fold("")(_.text), config.orderingFields.mkString(",")) ++
       Seq("hoodie.record.merge.strategy.id", "hoodie.table.legacy.payload.class", "hoodie.compaction.payload.class",

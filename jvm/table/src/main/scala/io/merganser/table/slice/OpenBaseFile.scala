@@ -88,7 +88,8 @@ private[slice] final class OpenBaseFile(
         val isEqual = ordering != null && ordering.compare(merge.storedRow, row) == 0
         if (isEqual && !merge.isAllLate(ordering)) ties += 1
         // With another ordering value it is another row. Compactions count no updates without effect.
-        if (updatesCommitMetadata && (isEqual || ordering == null) && equality.areEqual(merge.storedRow, row)) noOps += 1
+        if (updatesCommitMetadata && (isEqual || ordering == null) && equality.areEqual(merge.storedRow, row))
+          noOps += 1
         if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1

@@ -56,9 +56,9 @@ final class SliceReplay(
       val logged   = LoggedVersion.byKey(reader, slice)
       val versions = logged.map { case (key, some) => key -> some.map(_.version) }
       requirePlaces(logged)
-      val stored   = mutable.HashMap.empty[UTF8String, Version]
-      val several  = mutable.HashSet.empty[UTF8String]
-      val others   = storedRows(versions.keySet, stored, several)
+      val stored  = mutable.HashMap.empty[UTF8String, Version]
+      val several = mutable.HashSet.empty[UTF8String]
+      val others  = storedRows(versions.keySet, stored, several)
       val expected = versions.keysIterator.filterNot(several).map { key =>
         key -> image(traced(stored.get(key), versions(key)))
       }.toMap

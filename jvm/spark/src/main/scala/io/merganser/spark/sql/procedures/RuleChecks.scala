@@ -35,7 +35,8 @@ object CheckRule extends Procedure {
     Parameter("columns", StringType,
       "columns of a table that there is not, with their types: id INT, ts BIGINT; " +
         "`options` are those of a write that creates it"),
-    Parameter("store", BooleanType, "true: what is found is stored beside the table's rule; a refuted law is not " +
+    Parameter("store", BooleanType,
+      "true: what is found is stored beside the table's rule; a refuted law is not " +
         "relied on then", default = Some("false")),
     Parameter.filter,
     Parameter.options

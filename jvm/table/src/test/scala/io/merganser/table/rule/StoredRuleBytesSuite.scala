@@ -13,7 +13,7 @@ import java.util.Properties
 import scala.collection.JavaConverters._
 
 /**
- * Rules as tables store them: `tests/golden/column_rules` has the properties of rules that were written once. Tables
+ * Rules as tables store them: `tests/recorded/column_rules` has the properties of rules that were written once. Tables
  * with these bytes exist, and their strategy id is a digest of them; none may change.
  */
 class StoredRuleBytesSuite extends AnyFunSuite {
@@ -24,14 +24,14 @@ class StoredRuleBytesSuite extends AnyFunSuite {
   }
 
   for ((name, options) <- Declarations) test(s"$name: the stored bytes are read as the rule that was declared") {
-    val config = TableConfig(golden(name))
+    val config = TableConfig(recorded(name))
     val rule   = config.rule.get
     assert(rule == TableConfig(NewTable.properties(Table ++ options, Schema, "t")).rule.get)
-    assert(golden(name)("merganser.rule") == rule.text && DeclaredRule.parse(rule.text) == Right(rule))
-    assert(golden(name)("hoodie.record.merge.strategy.id") == rule.strategyId)
+    assert(recorded(name)("merganser.rule") == rule.text && DeclaredRule.parse(rule.text) == Right(rule))
+    assert(recorded(name)("hoodie.record.merge.strategy.id") == rule.strategyId)
   }
 
-  test("every golden file is of a rule that is written here") {
+  test("every recorded file is of a rule that is written here") {
     val files = Files.list(Folder)
     try assert(files.iterator.asScala.map(_.getFileName.toString).toSet == Declarations.map(_._1 + ".properties").toSet)
     finally files.close()
@@ -40,7 +40,7 @@ class StoredRuleBytesSuite extends AnyFunSuite {
 
 private object StoredRuleBytesSuite {
 
-  val Folder: Path = Paths.get(System.getProperty("merganser.root")).resolve("tests/golden/column_rules")
+  val Folder: Path = Paths.get(System.getProperty("merganser.root")).resolve("tests/recorded/column_rules")
 
   val Schema: StructType = StructType.fromDDL(
     "id INT, ts BIGINT, op STRING, qty BIGINT, price DOUBLE, best DECIMAL(10,2), ok BOOLEAN, name STRING, " +
@@ -86,7 +86,7 @@ private object StoredRuleBytesSuite {
 
   def bytes(name: String): Array[Byte] = Files.readAllBytes(Folder.resolve(s"$name.properties"))
 
-  def golden(name: String): Map[String, String] = {
+  def recorded(name: String): Map[String, String] = {
     val properties = new Properties
     properties.load(new ByteArrayInputStream(bytes(name)))
     properties.asScala.toMap

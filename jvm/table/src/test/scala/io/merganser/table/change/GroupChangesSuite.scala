@@ -55,8 +55,10 @@ final class GroupChangesSuite extends TableSuite {
   /** Change files of each mode, and none. Compactions write none, so that one mode suffices for merge on read. */
   private val modes = Seq(None, Some("DATA_BEFORE_AFTER"), Some("DATA_BEFORE"), Some("OP_KEY_ONLY"))
 
-  for (mergeOnRead <- Seq(false, true); mode <- modes.take(if (mergeOnRead) 2 else 4);
-      name <- Seq("EventTime", "CommitTime"))
+  for (
+    mergeOnRead <- Seq(false, true); mode <- modes.take(if (mergeOnRead) 2 else 4);
+    name        <- Seq("EventTime", "CommitTime")
+  )
     test(
       s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${mode.fold("without")("with " + _)} change " +
         "files: the changes of each commit, applied to the rows before it, give those after it") {

@@ -64,8 +64,8 @@ private[service] object RestoredRows {
 
   /** Two times that differ by a microsecond are two rows. */
   private val JsonOptions = Map(
-    "ignoreNullFields"   -> "false",
-    "timestampFormat"    -> "yyyy-MM-dd HH:mm:ss.SSSSSS",
+    "ignoreNullFields" -> "false",
+    "timestampFormat" -> "yyyy-MM-dd HH:mm:ss.SSSSSS",
     "timestampNTZFormat" -> "yyyy-MM-dd HH:mm:ss.SSSSSS"
   )
 

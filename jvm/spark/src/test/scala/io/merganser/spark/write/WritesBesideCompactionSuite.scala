@@ -31,15 +31,15 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
   private def watched: String = faulty("t").toString
 
   private def options(index: String, more: (String, String)*): Map[String, String] = Map(
-    "hoodie.table.name"                                    -> "t",
-    "hoodie.datasource.write.table.type"                   -> "MERGE_ON_READ",
-    "hoodie.datasource.write.recordkey.field"              -> "k",
-    "hoodie.datasource.write.partitionpath.field"          -> "part",
-    "hoodie.record.merge.mode"                             -> "COMMIT_TIME_ORDERING",
-    "hoodie.write.concurrency.mode"                        -> "OPTIMISTIC_CONCURRENCY_CONTROL",
-    "hoodie.fs.atomic_creation.support"                    -> "faulty",
-    "hoodie.index.type"                                    -> index,
-    "hoodie.parquet.small.file.limit"                      -> "0"
+    "hoodie.table.name" -> "t",
+    "hoodie.datasource.write.table.type" -> "MERGE_ON_READ",
+    "hoodie.datasource.write.recordkey.field" -> "k",
+    "hoodie.datasource.write.partitionpath.field" -> "part",
+    "hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING",
+    "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.fs.atomic_creation.support" -> "faulty",
+    "hoodie.index.type" -> index,
+    "hoodie.parquet.small.file.limit" -> "0"
   ) ++ more
 
   private def frame(rows: String): DataFrame = spark.createDataFrame(

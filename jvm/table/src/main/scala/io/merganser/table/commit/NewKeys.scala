@@ -83,7 +83,8 @@ private[table] final class NewKeys(
         overtakenLogs(others, now, concerns)
       try {
         val theirs = read(files)
-        (if (theirs.isEmpty) None else firstCommon(addedFiles ++ own.map(logFile), theirs)).map { case (partition, by) =>
+        val common = if (theirs.isEmpty) None else firstCommon(addedFiles ++ own.map(logFile), theirs)
+        common.map { case (partition, by) =>
           val action =
             others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"

@@ -13,7 +13,7 @@ from pathlib import Path
 from dev.environment import FOREIGN_VARIABLES, Environment
 from dev.layout import ROOT, STATE, default_line, release_version
 from dev.packaging import build_wheel
-from dev.process import nothing, run, say
+from dev.process import Failed, nothing, run, say
 
 HOME = STATE / "newcomer"
 
@@ -30,7 +30,7 @@ def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
     """install the wheel into an empty environment and take the first steps there [--spark LINE] [--fresh] [--few]
 
     The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of the
-    report is taken with an installed Chromium. Spark's files are those of the tests' environment, and the environment
+    report is taken with Chromium, which CI installs from Debian. Spark's files are those of the tests' environment, and the environment
     is used again; with --fresh it is made anew and Spark is downloaded. --few leaves out what `./dev test` leaves out:
     spark-submit, and a session for each command.
     """
@@ -46,7 +46,7 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
     Raises:
         Failed: One of them failed.
     """
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = browser_program()
     wheel = build_wheel(environment, [environment.line], HOME / "dist", sdist=not few)
     python = install(environment, wheel, fresh=fresh)
     folder = HOME / "work"
@@ -69,6 +69,23 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
     ]
     run(command, "newcomer", environment=variables, folder=folder, deferred=few)
     return "every step" if browser else f"NO PICTURE of the report: there is no browser ({', '.join(BROWSERS)})"
+
+
+def browser_program() -> str | None:
+    """An installed Chromium; continuous integration installs Debian's, where it may."""
+
+    def installed() -> str | None:
+        return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+    if not installed() and os.environ.get("CI") and os.geteuid() == 0 and shutil.which("apt-get"):
+        quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+            try:
+                run(["apt-get", "--quiet", *command], "newcomer-browser", environment=quietly, show=nothing)
+            except Failed:
+                say("Debian's Chromium could not be installed.")
+                break
+    return installed()
 
 
 def install(environment: Environment, wheel: Path, *, fresh: bool) -> Path:

@@ -1,10 +1,11 @@
 package io.merganser.spark
 
 import io.merganser.merge.{MerganserException, Notation}
+import io.merganser.spark.frame.FrameMerge
 import io.merganser.table.{TableSuite, UsersClasses}
 import org.apache.spark.SparkEnv
 
-/** An administrator's list of the classes that tables may name. */
+/** Classes that tables name: an administrator's list of those that they may, and what they state. */
 final class AllowedClassesSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[1]"
@@ -63,6 +64,21 @@ final class AllowedClassesSuite extends TableSuite with LocalSession {
       }
     }
     assert(read == Seq("ab"))
+  }
+
+  test("a law that a merger states wrongly is refused by writes and by merges of plain frames") {
+    val options = (this.options(mergeOnRead = true, bucketed = false) - "hoodie.datasource.write.partitionpath.field") ++
+      Map(
+        "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.StatingWrongly].getName,
+        "hoodie.write.record.merge.mode"                          -> "CUSTOM",
+        "hoodie.write.record.merge.strategy.id"                   -> UsersClasses.Id
+      )
+    val rows = frame(Notation.changes("k1@10=a"))
+    val uses = Seq[() => Any](
+      () => rows.write.format("merganser").options(options).save(folder.resolve("t").toUri.toString),
+      () => FrameMerge(spark, None, rows, options)
+    )
+    for (use <- uses) assert(intercept[MerganserException](use()).condition == "MERGER_NOT_ASSOCIATIVE")
   }
 
   test("classes that stand for a rule of ours are no classes to load") {

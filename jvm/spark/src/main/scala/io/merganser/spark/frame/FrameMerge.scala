@@ -6,7 +6,7 @@ import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{MissingColumns, NullOrdering, Options}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.CompiledRule
+import io.merganser.table.rule.{CompiledRule, RuleLaws}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -56,6 +56,7 @@ object FrameMerge {
         "key" -> Options.PartitionFields.key)
     val settings = WriteConfig.parse(options, conf, config, creating = true)
     FrameColumns.checkMerged(changes, schema, config, settings)
+    RuleLaws.requireStated(settings.rule, config, schema)
     val allowMissing = settings.missingColumns != MissingColumns.Reject
     val masks        = FrameColumns.provided(changes, schema, settings)
     val rejects      = settings.nullOrdering == NullOrdering.Reject

@@ -26,7 +26,7 @@ final class ProceduresSuite extends TableSuite with LocalSession {
     finally settings.foreach { case (key, _) => spark.conf.unset(key) }
   }
 
-  test("services that change rows, rules or versions refuse the session's dry run, and change nothing") {
+  test("services that change rows, rules or versions, and ALTER TABLE, refuse the session's dry run") {
     val created = options(mergeOnRead = false, bucketed = false)
     upsert(storage, Seq(row("k0", 1)), created)
     upsert(storage, Seq(row("k0", 2)), created + ("hoodie.datasource.write.operation" -> "bulk_insert"))
@@ -35,9 +35,13 @@ final class ProceduresSuite extends TableSuite with LocalSession {
         (service, arguments) <- Seq("repair_deduplicate" -> ", dry_run => false", "verify_table" -> ", repair => true",
           "rollback_to_instant" -> "", "change_rule" -> ", options => 'merganser.rule.column.v=max'")
       ) withClue(service)(assert(refused(call(service, arguments)).condition == "DRY_RUN_OF_SERVICE"))
+      for (change <- Seq("ADD COLUMNS (x INT)", "SET TBLPROPERTIES ('hoodie.clean.automatic' = 'false')")) {
+        val error = refused(spark.sql(s"ALTER TABLE merganser.`$storage` $change"))
+        assert(error.condition == "DRY_RUN_OF_SERVICE", change)
+      }
       assert(call("repair_deduplicate").head.getLong(2) == 1)
     }
-    assert(rows(storage).size == 2)
+    assert(rows(storage).size == 2 && !spark.read.format("merganser").load(storage.toString).columns.contains("x"))
     assert(call("repair_deduplicate", ", dry_run => false").head.getLong(2) == 1)
     assert(rows(storage) == Seq(row("k0", 2).toString))
   }

@@ -67,12 +67,13 @@ final class AllowedClassesSuite extends TableSuite with LocalSession {
   }
 
   test("a law that a merger states wrongly is refused by writes and by merges of plain frames") {
-    val options = (this.options(mergeOnRead = true, bucketed = false) - "hoodie.datasource.write.partitionpath.field") ++
-      Map(
-        "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.StatingWrongly].getName,
-        "hoodie.write.record.merge.mode"                          -> "CUSTOM",
-        "hoodie.write.record.merge.strategy.id"                   -> UsersClasses.Id
-      )
+    val options =
+      (this.options(mergeOnRead = true, bucketed = false) - "hoodie.datasource.write.partitionpath.field") ++
+        Map(
+          "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.StatingWrongly].getName,
+          "hoodie.write.record.merge.mode" -> "CUSTOM",
+          "hoodie.write.record.merge.strategy.id" -> UsersClasses.Id
+        )
     val rows = frame(Notation.changes("k1@10=a"))
     val uses = Seq[() => Any](
       () => rows.write.format("merganser").options(options).save(folder.resolve("t").toUri.toString),

@@ -48,6 +48,8 @@ final class FaultyHdfs extends FaultyFileSystem {
 
   override def getScheme: String = "hdfs"
 
+  override protected def createsExclusively: Boolean = true
+
   override protected def move(from: Path, to: Path): Boolean =
     try {
       Files.createLink(pathToFile(to).toPath, pathToFile(from).toPath)
@@ -90,7 +92,10 @@ class FaultyFileSystem extends RawLocalFileSystem {
   ): FSDataOutputStream =
     operation(s"create $file") {
       if (isStored) storing(file, overwrite)(super.create(_, true, bufferSize, replication, blockSize, progress))
-      else closing(file, super.create(file, overwrite, bufferSize, replication, blockSize, progress))
+      else {
+        val replaces = overwrite || claimed(file)
+        closing(file, super.create(file, replaces, bufferSize, replication, blockSize, progress))
+      }
     }
 
   override def create(
@@ -105,8 +110,22 @@ class FaultyFileSystem extends RawLocalFileSystem {
     operation(s"create $file") {
       if (isStored)
         storing(file, overwrite)(super.create(_, permission, true, bufferSize, replication, blockSize, progress))
-      else closing(file, super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress))
+      else {
+        val replaces = overwrite || claimed(file)
+        closing(file, super.create(file, permission, replaces, bufferSize, replication, blockSize, progress))
+      }
     }
+
+  /** Whether of several that create a file at once one succeeds: the local disk's call looks first, and then creates. */
+  protected def createsExclusively: Boolean = false
+
+  /** Creates the file, empty, if it is to be created in one step. */
+  private def claimed(file: Path): Boolean = createsExclusively && {
+    super.mkdirs(file.getParent)
+    try Files.createFile(pathToFile(file).toPath)
+    catch { case _: java.nio.file.FileAlreadyExistsException => throw new FileAlreadyExistsException(file.toString) }
+    true
+  }
 
   override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(move(from, to))
 

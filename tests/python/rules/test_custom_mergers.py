@@ -145,7 +145,7 @@ def test_a_dry_run_of_a_rollback_has_rows_with_the_class_and_a_reason_without_it
     without = table.rollback(dry_run=True)
     assert [step.item for step in without if step.action == "roll back"]
     assert (without.rows, without.rows_before) == ((), None)
-    assert "MERGER_UNAVAILABLE" in str(without)
+    assert "MERGER_UNAVAILABLE" in without.to_string()
 
 
 def test_a_write_and_a_compaction_without_the_class_change_nothing(spark: SparkSession, tmp_path: Path) -> None:

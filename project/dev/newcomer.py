@@ -29,10 +29,10 @@ SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
     """install the wheel into an empty environment and take the first steps there [--spark LINE] [--fresh] [--few]
 
-    The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of the
-    report is taken with Chromium, which CI installs from Debian. Spark's files are those of the tests' environment, and the environment
-    is used again; with --fresh it is made anew and Spark is downloaded. --few leaves out what `./dev test` leaves out:
-    spark-submit, and a session for each command.
+    The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of
+    the report is taken with Chromium, which CI installs from Debian. Spark's files are those of the tests'
+    environment, and the environment is used again; with --fresh it is made anew and Spark is downloaded. --few
+    leaves out what `./dev test` leaves out: spark-submit, and a session for each command.
     """
     environment = Environment(options.spark or default_line())
     say(first_steps(environment, few=options.few, fresh=options.fresh))

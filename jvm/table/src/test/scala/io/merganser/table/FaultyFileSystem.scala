@@ -116,7 +116,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
       }
     }
 
-  /** Whether of several that create a file at once one succeeds: the local disk's call looks first, and then creates. */
+  /** Whether one of several that create a file at once succeeds: the local disk's call looks before it creates. */
   protected def createsExclusively: Boolean = false
 
   /** Creates the file, empty, if it is to be created in one step. */

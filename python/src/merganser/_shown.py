@@ -1,4 +1,4 @@
-"""How results are shown: one line where they are printed, lines or a table where asked, dicts for programs."""
+"""How results are shown: one line by ``print``, more lines by ``show()``, a table in notebooks, dicts for programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shown:
         return {one.name: plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
 
     def to_string(self) -> str:
-        """Everything that there is to read, in lines where one has no room for it."""
+        """The whole result as text, in several lines where it is longer than one."""
         return str(self)
 
     def show(self) -> None:

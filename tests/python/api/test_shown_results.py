@@ -1,4 +1,4 @@
-"""Every result of the package: frozen, one line where it is printed, lines and a table where they are asked for."""
+"""Every result is frozen, prints as one line, and has more lines in ``show()`` and a table in notebooks."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ private object StoredRuleBytesSuite {
 
   private def column(of: (String, String)): (String, String) = s"merganser.rule.column.${of._1}" -> of._2
 
-  /** The part of a new table's properties that says how rows are merged, as the file has it. */
+  /** The properties of a new table that define its merge rule, as the file has them. */
   def stored(options: Map[String, String]): Array[Byte] =
     PropertiesFile.write(NewTable.properties(Table ++ options, Schema, "t").filter { case (key, _) =>
       Seq("merge", "merganser", "payload", "ordering").exists(key.contains)

@@ -116,7 +116,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
   }
 
-  test("a reader that listed the timeline before a restore or a rollback is told so where it reads a commit later") {
+  test("a commit that a restore or a rollback removed after the timeline was listed is an error that names it") {
     for (version <- Seq(6, 9)) {
       val s      = faulty(s"t$version")
       val table  = created(s, version, mergeOnRead = true)

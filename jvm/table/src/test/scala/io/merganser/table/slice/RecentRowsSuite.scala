@@ -41,7 +41,7 @@ final class RecentRowsSuite extends TableSuite {
 
   private def keys(rows: Seq[String]): Seq[String] = rows.map("k\\d+".r.findFirstIn(_).get)
 
-  test("changed rows are read alone, of the commits that the share has room for") {
+  test("changed rows are read from their section, of as many commits as the share allows") {
     val table = create("t", share = 0.5)
     table.upsert(Notation.changes((1 to 15 by 2).map(i => s"k$i@1=a").mkString(" ")))
     assert(recent(table).isEmpty, "a new file has none")

@@ -43,7 +43,7 @@ final class Decisions(ordering: OrderingComparator) {
   def add(merge: MergeIterator): Unit = merge.outcome match {
     case Outcome.Updated =>
       won += 1
-      if (ordering != null && ordering.compare(merge.storedRow, merge.row) == 0 && !merge.isAllLate(ordering)) ties += 1
+      if (merge.isTie(ordering)) ties += 1
       if (merge.isMade) filled += 1
     case Outcome.Inserted => inserted += 1
     case Outcome.Late     => if (!merge.isIgnoredDelete(ordering)) late += 1

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{KeyFold, OrderingComparator, RowOrder, Version}
+import io.merganser.merge.{KeyFold, OrderingComparator, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /**
@@ -51,6 +51,10 @@ abstract class MergeIterator(fold: KeyFold) {
     version == null
   }
 
+  /** For Updated: whether the row has the stored ordering value, and a version that is not late-arriving changed it. */
+  final def isTie(ordering: OrderingComparator): Boolean =
+    ordering != null && ordering.compare(storedRow, row) == 0 && !isAllLate(ordering)
+
   /** For Absent: whether the winner is a partial version that belongs to no row; otherwise it is a delete. */
   final def isIgnored: Boolean = winner.isPartial && !winner.isDelete
 
@@ -59,8 +63,8 @@ abstract class MergeIterator(fold: KeyFold) {
    *
    * @param ordering null under a rule without ordering
    */
-  final def isIgnoredDelete(ordering: RowOrder): Boolean =
-    newest.isDelete && (newest.isUnconditional || ordering == null || ordering.compare(newest.row, storedRow) >= 0)
+  final def isIgnoredDelete(ordering: OrderingComparator): Boolean =
+    MergeIterator.isIgnoredDelete(newest, storedRow, ordering)
 
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {
@@ -131,4 +135,15 @@ abstract class MergeIterator(fold: KeyFold) {
       else Outcome.Deleted
     }
   }
+}
+
+object MergeIterator {
+
+  /**
+   * Whether a version that left the stored row as it is is a delete that is not late-arriving.
+   *
+   * @param ordering null under a rule without ordering
+   */
+  def isIgnoredDelete(version: Version, stored: InternalRow, ordering: OrderingComparator): Boolean =
+    version.isDelete && (version.isUnconditional || ordering == null || !ordering.isLate(version, stored))
 }

@@ -188,8 +188,8 @@ private[merge] final class LogPreview(
       val outcome        = outcomeOf(older, newer)
       val isUpdated      = outcome == Outcome.Updated
       val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
-      val isIgnoredDelete = outcome == Outcome.Late && older != null && last.version.isDelete &&
-        (last.version.isUnconditional || ordering == null || ordering.compare(last.version.row, older) >= 0)
+      val isIgnoredDelete = outcome == Outcome.Late && older != null &&
+        MergeIterator.isIgnoredDelete(last.version, older, ordering)
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),
         updated = one(outcome == Outcome.Updated),

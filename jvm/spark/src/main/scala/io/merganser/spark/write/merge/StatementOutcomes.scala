@@ -62,12 +62,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
     else if (mask == PreparedSchema.FullRow) layout.fill(version, newer)
     else layout.fill(version, newer, provided(mask), masks(mask).inserts)
     merge.merge(stored, version)
-    if (
-      merge.outcome == Outcome.Updated && comparator != null &&
-      comparator.compare(merge.storedRow, merge.row) == 0 && !merge.isAllLate(comparator)
-    )
-      Outcome.Tied
-    else merge.outcome
+    if (merge.outcome == Outcome.Updated && merge.isTie(comparator)) Outcome.Tied else merge.outcome
   }
 }
 

@@ -55,7 +55,7 @@ private[table] final class NewKeys(
     else {
       val since  = Conflicts.completedSince(began, now, instant).map(other => other -> now.metadata(other))
       val others = since.filterNot { case (other, _) => compared(other.requested) }
-      val own    = new CompactedBases(since.map(_._2)).overtaken(appended)
+      val own    = appended.filter(new CompactedBases(since.map(_._2)).areNewerThanThatOf)
       val found  = addedBy(others.filter(_._2.maySetSchema), own, now)
       if (found.isEmpty) compared ++= others.map(_._1.requested)
       found
@@ -80,7 +80,7 @@ private[table] final class NewKeys(
           "write adds")
     } else {
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other.requested -> _) } ++
-        overtakenLogs(others, now, concerns)
+        logsOfOlderBases(others, now, concerns)
       try {
         val theirs = read(files)
         val common = if (theirs.isEmpty) None else firstCommon(addedFiles ++ own.map(logFile), theirs)
@@ -97,7 +97,7 @@ private[table] final class NewKeys(
   }
 
   /** Logs of others in file groups whose compaction completed after they began, and before this write did. */
-  private def overtakenLogs(
+  private def logsOfOlderBases(
       others: Seq[(Instant, CommitMetadata)],
       now: Timeline,
       concerns: WriteStat => Boolean
@@ -114,7 +114,7 @@ private[table] final class NewKeys(
       val compactions = now.completed.filter(i => i.action == Action.Commit && now.completionOf(i).exists(_ >= first))
       now.readAhead(compactions)
       val compacted = new CompactedBases(compactions.map(now.metadata))
-      logs.filter { case (_, stat) => compacted.overtaken(Seq(stat)).nonEmpty }
+      logs.filter { case (_, log) => compacted.areNewerThanThatOf(log) }
     }
   }
 
@@ -171,13 +171,13 @@ private[table] object NewKeys {
 
   /** The base files that compactions have written, by file group. */
   private final class CompactedBases(commits: Seq[CommitMetadata]) {
-    private val names: Map[FileGroupId, Set[String]] = commits.filter(_.operationType == OperationType.Compact)
+    private lazy val names: Map[FileGroupId, Set[String]] = commits.filter(_.operationType == OperationType.Compact)
       .flatMap(_.allStats).filterNot(_.isLogFile).groupBy(_.group).map { case (group, stats) =>
         group -> stats.map(_.fileName).toSet
       }
 
-    /** The log files whose write found its keys in an older base file. */
-    def overtaken(logs: Seq[WriteStat]): Seq[WriteStat] = logs.filter(log =>
-      names.get(log.group).exists(_.exists(name => !log.baseFileName.contains(name))))
+    /** Whether the write of a log found its keys in another base file of the file group than one of these. */
+    def areNewerThanThatOf(log: WriteStat): Boolean =
+      names.get(log.group).exists(_.exists(name => !log.baseFileName.contains(name)))
   }
 }

@@ -289,7 +289,7 @@ final class TableFeaturesSuite extends TableSuite {
     instantFile(s, "100_110.deltacommit")
     instantFile(s, "150_250.commit")
     val written =
-      Seq(stat("updated"), stat("inserted", inserts = 3), stat("rewritten", base = "older"), stat("overtaken"))
+      Seq(stat("updated"), stat("inserted", inserts = 3), stat("rewritten", base = "older"), stat("concurrent"))
     instantFile(s, "200_210.deltacommit", CommitMetadata(OperationType.Upsert, Map("p" -> written), Map.empty))
     def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean, logInstant: String = "200") =
       FileSlice("p", fileId, baseInstant,
@@ -299,7 +299,7 @@ final class TableFeaturesSuite extends TableSuite {
       slice("inserted", "100", base = true, logs = true),
       slice("alone", "200", base = false, logs = true), slice("plain", "100", base = true, logs = false),
       slice("archived", "050", base = true, logs = true, logInstant = "060"),
-      slice("rewritten", "050", base = true, logs = true), slice("overtaken", "150", base = true, logs = true))
+      slice("rewritten", "050", base = true, logs = true), slice("concurrent", "150", base = true, logs = true))
     s.createNew(".hoodie/timeline/history/manifest_1", Array.emptyByteArray) // something is archived
     val config                     = TableConfig.load(s)
     def found(areBuckets: Boolean) = LogInserts.in(slices, config, Timeline.load(s, config), areBuckets)

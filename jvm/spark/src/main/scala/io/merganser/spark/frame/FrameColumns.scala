@@ -23,6 +23,7 @@ private[frame] object FrameColumns {
    *
    * @param missing columns that it may omit; it must have the table's others
    * @param logsPartialRows whether the logs of an existing table may have rows with some of the columns
+   * @param areStored whether the rows are stored, and not only merged with each other
    */
   def check(
       frame: DataFrame,
@@ -30,20 +31,8 @@ private[frame] object FrameColumns {
       config: TableConfig,
       settings: WriteConfig,
       missing: Set[String] = Set.empty,
-      logsPartialRows: Boolean = true
-  ): Unit = {
-    checkMerged(frame, data, config, settings, missing, logsPartialRows)
-    requireStoredFlag(frame.schema, data, config, settings)
-  }
-
-  /** The same for rows that are merged and not stored. */
-  def checkMerged(
-      frame: DataFrame,
-      data: StructType,
-      config: TableConfig,
-      settings: WriteConfig,
-      missing: Set[String] = Set.empty,
-      logsPartialRows: Boolean = true
+      logsPartialRows: Boolean = true,
+      areStored: Boolean = true
   ): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
@@ -85,6 +74,7 @@ private[frame] object FrameColumns {
                    else "a table with versions of its columns"),
         "key" -> Options.MissingColumnsOption.key)
     if (!isDelete) provided(frame, data, settings).foreach(mask => requireRead(mask.columns, data, config, settings))
+    if (areStored) requireStoredFlag(frame.schema, data, config, settings)
   }
 
   /** Where deletes do more than to remove a row, logs have them as rows, with the columns that mark them. */

@@ -55,7 +55,7 @@ object FrameMerge {
       throw MerganserException("FRAMES_HAVE_NO_PARTITIONS", "columns" -> config.partitionFields.mkString(", "),
         "key" -> Options.PartitionFields.key)
     val settings = WriteConfig.parse(options, conf, config, creating = true)
-    FrameColumns.checkMerged(changes, schema, config, settings)
+    FrameColumns.check(changes, schema, config, settings, areStored = false)
     RuleLaws.requireStated(settings.rule, config, schema)
     val allowMissing = settings.missingColumns != MissingColumns.Reject
     val masks        = FrameColumns.provided(changes, schema, settings)

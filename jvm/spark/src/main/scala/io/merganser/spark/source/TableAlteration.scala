@@ -77,7 +77,7 @@ object TableAlteration {
    * @param path location of the table before the move
    */
   def rename(session: SparkSession, path: String, to: Identifier)(move: => Unit): Unit = {
-    requireNoDryRun(session, to.toString)
+    WriteConfig.requireNoDryRun("rename", path, FrameWrite.sessionConf(session))
     val names  = Seq(Options.TableName.key, Options.Database.key)
     val before = OpenTable.load(session, path).config.properties.filter { case (key, _) => names.contains(key) }
     val after = before + (Options.TableName.key -> to.name) ++
@@ -134,15 +134,11 @@ object TableAlteration {
     case _                       => false
   }
 
-  private def requireNoDryRun(session: SparkSession, label: String): Unit =
-    if (WriteConfig.isDryRun(Map.empty, FrameWrite.sessionConf(session)))
-      throw MerganserException("DRY_RUN_OF_SERVICE", "what" -> "alter", "table" -> label, "key" -> Options.DryRun.key)
-
   /** Writes settings among the properties to the table itself. */
   private def settle(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
     val config          = OpenTable.load(session, path).config
     val (ofRule, other) = changes.partition(isOfRule)
-    requireNoDryRun(session, label)
+    WriteConfig.requireNoDryRun("alter", label, FrameWrite.sessionConf(session))
     val edits = other.flatMap {
       case set: SetProperty => edit(label, config, set.property, Some(set.value))
       case removed: RemoveProperty =>

@@ -129,8 +129,7 @@ final case class WriteConfig(
    * @throws MerganserException DRY_RUN_OF_SERVICE
    */
   def requireNoDryRun(what: String, table: String): Unit =
-    if (dryRun.isDefined)
-      throw MerganserException("DRY_RUN_OF_SERVICE", "what" -> what, "table" -> table, "key" -> Options.DryRun.key)
+    if (dryRun.isDefined) throw WriteConfig.dryRunOfService(what, table)
 
   /** Milliseconds between the heartbeats that show other writers that this one is alive; None where none are needed. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
@@ -151,6 +150,17 @@ object WriteConfig {
   /** Whether a write requests that its table be upgraded to the newest version first. */
   def requestsUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
+  private def dryRunOfService(what: String, table: String): MerganserException =
+    MerganserException("DRY_RUN_OF_SERVICE", "what" -> what, "table" -> table, "key" -> Options.DryRun.key)
+
+  /**
+   * See [[WriteConfig.requireNoDryRun]]; for statements that have no options of their own.
+   *
+   * @throws MerganserException DRY_RUN_OF_SERVICE
+   */
+  def requireNoDryRun(what: String, table: String, sessionConf: Map[String, String]): Unit =
+    if (isDryRun(Map.empty, sessionConf)) throw dryRunOfService(what, table)
 
   /** Whether a write is a dry run, before its table is known. */
   def isDryRun(options: Map[String, String], sessionConf: Map[String, String]): Boolean =

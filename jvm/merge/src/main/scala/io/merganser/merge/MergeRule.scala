@@ -39,8 +39,9 @@ object Laws {
  * have nothing to be merged with: `older` never is an unconditional delete, `newer` never carries
  * [[Version.endsHistory]], and a partial version comes only with an older row that is not deleted.
  *
- * A rule has no state and reads no settings. It returns one of its arguments or a new version, never null; a deletion
- * is a version. It references no row after the call: whoever buffers copies.
+ * A rule has no state and reads no settings. It returns one of its arguments or a version of its own, never null; a
+ * deletion is a version. A version of its own, its row too, is valid until the next call, and as long as the arguments'
+ * rows are: whoever buffers copies.
  */
 trait MergeRule extends Serializable {
 

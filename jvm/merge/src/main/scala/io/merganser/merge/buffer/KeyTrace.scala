@@ -32,7 +32,9 @@ final class KeyTrace(fold: KeyFold, stored: Version) {
   /** @param version with a row of its own, which is kept */
   def add(version: Version): TraceStep = {
     val before = current
-    val after  = if (before == null) fold.alone(version) else fold.merge(before, version)
+    val merged = if (before == null) fold.alone(version) else fold.merge(before, version)
+    val isMade = (merged.row ne version.row) && (before == null || (merged.row ne before.row))
+    val after  = if (isMade) merged.copy() else merged
     if (before == null && after.isPartial) TraceStep(version, null, null, Outcome.Unchanged)
     else {
       current = after

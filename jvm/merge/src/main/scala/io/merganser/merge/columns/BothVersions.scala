@@ -9,22 +9,22 @@ import org.apache.spark.unsafe.types.UTF8String
 /** The columns of the older version, then those of the newer one. */
 private[columns] final class BothVersions extends JoinedRow {
   private[this] var older: InternalRow = _
-  private[this] var newer: InternalRow = _
   private[this] var width              = 0
+
+  var newer: InternalRow = _
 
   /**
    * A reference is written only where it changes: the collector looks at every write, and readers reuse their rows.
    *
    * @param width number of columns of the older version
    */
-  def set(older: InternalRow, newer: InternalRow, width: Int): JoinedRow = {
+  def set(older: InternalRow, newer: InternalRow, width: Int): Unit = {
     if ((this.older ne older) || (this.newer ne newer)) {
       this.older = older
       this.newer = newer
       apply(older, newer)
     }
     this.width = width
-    this
   }
 
   override def isNullAt(i: Int): Boolean =

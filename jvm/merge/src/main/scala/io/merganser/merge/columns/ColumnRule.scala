@@ -2,12 +2,7 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
-import io.merganser.merge.columns.ColumnRule.{Merge, Values}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
-import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, JoinedRow}
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -29,8 +24,7 @@ import scala.util.control.NonFatal
  * An expression reads other columns, too. A partial version that provides its column must provide all that it reads of
  * the newer version; without its column, the older value stays.
  *
- * The work on a row is one generated projection over both of them, made when it is first needed. Where the columns that
- * are not the newer version's have a fixed width, its packed row is copied instead, and these are set in the copy.
+ * [[ColumnMerge]] makes the row, by generated code over both versions.
  *
  * @param columns  the function of each column of the layout
  * @param groups   those of which the layout has columns; it has all their ordering fields
@@ -82,9 +76,12 @@ final class ColumnRule(
       i -> function.over(schema, schema(i).name).fold(problem => throw problem.of(schema(i).name, function), identity)
     }.toMap
 
-  @transient private[this] lazy val joined = new BothVersions
-  @transient private[this] var last: Merge = _
-  @transient private[this] lazy val merges = mutable.ArrayBuffer.empty[Merge]
+  @transient private[this] var last: ColumnMerge = _
+  @transient private[this] lazy val merges       = mutable.ArrayBuffer.empty[ColumnMerge]
+
+  // The result of a call is the older version of the next one, where a key's versions are folded.
+  @transient private[this] lazy val oneResult     = new Version
+  @transient private[this] lazy val anotherResult = new Version
 
   override val laws: Laws = {
     val isAssociative = schema.indices.forall(i =>
@@ -122,7 +119,7 @@ final class ColumnRule(
     late
   }
 
-  private def mergeOf(late: Int, older: Version, newer: Version): Merge = {
+  private def mergeOf(late: Int, older: Version, newer: Version): ColumnMerge = {
     val width = RowAccess.numFields(older.row)
     if ((last eq null) || !last.isFor(late, width, older.provided, newer.provided))
       last = found(late, width, older, newer)
@@ -130,12 +127,12 @@ final class ColumnRule(
   }
 
   /** There are few: most versions are full, and in rows of one or two widths. */
-  private def found(late: Int, width: Int, older: Version, newer: Version): Merge = {
+  private def found(late: Int, width: Int, older: Version, newer: Version): ColumnMerge = {
     var i = 0
     while (i < merges.length && !merges(i).isFor(late, width, older.provided, newer.provided)) i += 1
     if (i == merges.length) {
       requireRead(older, newer)
-      def made = new Merge(schema, new Values(functions, computed), isMetadata, late,
+      def made = new ColumnMerge(schema, new ColumnValues(functions, computed), isMetadata, late,
         isLate = late == (1 << clocks.length) - 1, clockOf.map(clock => (late & (1 << clock)) != 0), width,
         older.provided, newer.provided)
       merges += (if (computed.isEmpty) made else ExpressionSettings.during(made))
@@ -157,14 +154,12 @@ final class ColumnRule(
       }
     }
 
-  private def merged(merge: Merge, older: Version, newer: Version): Version =
+  private def merged(merge: ColumnMerge, older: Version, newer: Version): Version =
     try {
-      // The projection would write into the row that it reads.
-      val first = if (merge.isOwn(older.row)) older.row.copy() else older.row
-      val both  = joined.set(first, newer.row, merge.olderWidth)
-      if (merge.isLate && !merge.changes(both)) older
+      merge.set(older.row, newer.row)
+      if (merge.isLate && !merge.changes) older
       else {
-        val result = new Version().set(merge(both, newer.row), isDelete = false, isUnconditional = false)
+        val result = resultOf(older, newer).set(merge.row, isDelete = false, isUnconditional = false)
         if (older.provided != null && newer.provided != null) {
           result.provided = merge.provided
           result.inserts = older.inserts && newer.inserts
@@ -173,10 +168,15 @@ final class ColumnRule(
       }
     } catch { case failure if NonFatal(failure) => throw failed(merge, older, newer, failure) }
 
+  private def resultOf(older: Version, newer: Version): Version =
+    if ((older ne oneResult) && (newer ne oneResult)) oneResult
+    else if ((older ne anotherResult) && (newer ne anotherResult)) anotherResult
+    else new Version
+
   // --- errors
 
   /** Names the column by merging each on its own. */
-  private def failed(merge: Merge, older: Version, newer: Version, failure: Throwable): Throwable = {
+  private def failed(merge: ColumnMerge, older: Version, newer: Version, failure: Throwable): Throwable = {
     val row = new JoinedRow(older.row, newer.row)
     val column = merge.values.indices.find(i =>
       try { merge.values(i).eval(row); false }
@@ -199,107 +199,4 @@ private object ColumnRule {
 
   /** Approximate number of characters of a value in a message. */
   private val TextLength = 200
-
-  /** The functions of a layout's columns, and the resolved expressions among them. */
-  private final class Values(val functions: Array[ColumnFunction], computed: Map[Int, Expression]) {
-
-    /** The merged value of a column, of references to the columns of each version. */
-    def apply(i: Int, isLate: Boolean, older: Int => Expression, newer: Int => Expression): Expression =
-      functions(i) match {
-        case function: ValueFunction => function.merged(older(i), newer(i), isLate)
-        case _: ColumnFunction.Computed =>
-          computed(i).transform { case BoundReference(at, _, _) =>
-            if (at < functions.length) older(at) else newer(at - functions.length)
-          }
-      }
-  }
-
-  /**
-   * The merge of two versions that provide the same columns as all others that it is used for, by the same
-   * clocks late-arriving. Not thread safe.
-   *
-   * @param lateClocks a bit for each clock by which the newer version is late-arriving, the lowest for the table's
-   * @param isLate     whether it is by all of them: then the older version may stay as it is
-   * @param lateColumns whether the newer version is late-arriving by the clock of each column
-   * @param olderWidth number of columns of the older version's row: rows may have more than the layout, after its own
-   * @param olderHas   which columns the older version provides; null for all
-   * @param newerHas   which columns the newer version provides; null for all
-   */
-  private final class Merge(
-      schema: StructType,
-      merged: Values,
-      isMetadata: Array[Boolean],
-      lateClocks: Int,
-      val isLate: Boolean,
-      lateColumns: Array[Boolean],
-      val olderWidth: Int,
-      olderHas: Array[Boolean],
-      newerHas: Array[Boolean]
-  ) {
-
-    /** What the result provides, where both versions are partial. */
-    val provided: Array[Boolean] =
-      if (olderHas == null || newerHas == null) null
-      else olderHas.indices.map(i => olderHas(i) || newerHas(i)).toArray
-
-    /** The merged columns over the columns of the older version, then those of the newer one. */
-    val values: Seq[Expression] = schema.indices.map { i =>
-      if (newerHas != null && !newerHas(i)) older(i)
-      else if (isMetadata(i) || (olderHas != null && !olderHas(i))) newer(i)
-      else merged(i, lateColumns(i), older, newer)
-    }
-
-    private[this] lazy val project     = UnsafeProjection.create(values)
-    private[this] val difference       = if (isLate) Predicate.create(anyChange) else null
-    private[this] val copy             = new PackedCopy
-    private[this] val patch            = patches
-    private[this] var own: InternalRow = _
-
-    def isFor(late: Int, width: Int, older: Array[Boolean], newer: Array[Boolean]): Boolean =
-      lateClocks == late && olderWidth == width && isSame(olderHas, older) && isSame(newerHas, newer)
-
-    private def isSame(a: Array[Boolean], b: Array[Boolean]) = (a eq b) || java.util.Arrays.equals(a, b)
-
-    /** Whether the result differs from the older version; only where the newer one is late-arriving. */
-    def changes(both: InternalRow): Boolean = difference.eval(both)
-
-    /** The merged row, until the next call. */
-    def apply(both: InternalRow, newer: InternalRow): InternalRow = newer match {
-      case packed: UnsafeRow if patch != null && packed.numFields == schema.length =>
-        val row = copy.copyOf(packed)
-        patch.target(row)(both)
-        row
-      case _ =>
-        val row = project(both)
-        if (own ne row) own = row
-        row
-    }
-
-    def isOwn(row: InternalRow): Boolean = (row eq own) || (row eq copy.row)
-
-    /** Sets the columns of a copy of the newer version's row that are not its own; null if one has no fixed width. */
-    private def patches: MutableProjection = {
-      val others = schema.indices.filter(i => values(i) != newer(i))
-      if (!others.forall(i => UnsafeRow.isFixedLength(schema(i).dataType))) null
-      else MutableProjection.create(schema.indices.map(i => if (others.contains(i)) values(i) else NoOp))
-    }
-
-    private def older(i: Int): Expression = BoundReference(i, schema(i).dataType, nullable = true)
-
-    private def newer(i: Int): Expression = BoundReference(olderWidth + i, schema(i).dataType, nullable = true)
-
-    private def anyChange: Expression =
-      schema.indices.filterNot(isMetadata(_)).filter(i => values(i) != older(i)).map(i => change(i, schema(i).dataType))
-        .reduceOption(Or(_, _)).getOrElse(FalseLiteral)
-
-    /**
-     * A value that is added counts even if the sum is the same, so that grouping does not matter. Maps have no
-     * equality.
-     */
-    private def change(i: Int, dataType: DataType): Expression =
-      if (merged.functions(i).isInstanceOf[ColumnFunction.Computed])
-        if (RowOrdering.isOrderable(dataType)) Not(EqualNullSafe(values(i), older(i))) else TrueLiteral
-      else if (!merged.functions(i).isIdempotent || !RowOrdering.isOrderable(dataType)) IsNotNull(newer(i))
-      else Not(EqualNullSafe(values(i), older(i)))
-  }
 }

@@ -63,6 +63,15 @@ def test_a_delete_resets_one_group_removes_the_row_by_another_and_is_ignored_by_
         assert rows_of(table.df()) == expected
         table.compact()
         assert rows_of(table.df()) == expected
+        upsert(spark, table, (1, None, None, 7, None, None, True), (3, None, None, 4, None, None, True))
+        reset, ignored = (table.explain_record(key).versions[-1] for key in (1, 3))
+        assert (reset.version, reset.decision, ignored.decision) == ("delete", "won", "ignored")
+        assert 'group prices {"priced_at":7} against {"priced_at":6}' in reset.reason
+        assert ignored.reason.startswith("the row before stays, as the delete does nothing to it: group prices")
+        keep = {"spark.merganser.write.missingColumns": "keep"}
+        table.upsert(frame(spark, [(3, 1, 2)], "id int, price int, priced_at int"), options=keep)
+        late = table.explain_record(3).versions[-1]
+        assert (late.version, late.decision, late.is_current) == ("partial row", "lost", False)
 
 
 def test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same(
@@ -80,6 +89,8 @@ def test_python_and_sql_declare_what_a_delete_does(spark: SparkSession, table: T
     stored = json.loads(properties(Path(table.path))["merganser.rule"])
     assert stored["delete"] == "ignore"
     assert stored["groups"]["prices"]["delete"] == "reset_group"
+    assert (table.rule_delete, set(table.rule_groups), table.rule_retract) == ("ignore", set(GROUPS), {})
+    assert table.rule_groups["prices"] == {"ordering": ["priced_at"], "columns": ["price"], "delete": "reset_group"}
     path, columns = tmp_path / "sql", "id int, ts bigint, n int, _hoodie_is_deleted boolean"
     spark.sql(
         f"CREATE TABLE resetting ({columns}) USING merganser LOCATION '{path}' TBLPROPERTIES "

@@ -24,6 +24,8 @@ def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsy
     assert count == "0"
     why = names["table"].explain_record("a")
     assert not why.rows
+    assert [(version.decision, version.ordering) for version in why.versions[-1:]] == [("deleted", {"ts": 20})]
+    assert "retains the delete" in why.versions[-1].reason
     (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     try:
         for statement in filter(str.strip, sql.split(";")):

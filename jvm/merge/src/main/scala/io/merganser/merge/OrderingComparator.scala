@@ -49,6 +49,10 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
 }
 
 object OrderingComparator {
+  /** Null for a layout without ordering fields. */
+  def of(layout: RowLayout): OrderingComparator =
+    if (layout.ordering.isEmpty) null else new OrderingComparator(layout)
+
   private final val Longs   = 0
   private final val Strings = 1
   private final val Other   = 2

@@ -43,13 +43,14 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
     }
 
   private def onlyFills(before: InternalRow, after: InternalRow): Boolean = {
-    var i    = 0
-    var only = true
+    var i            = 0
+    var (only, some) = (true, false)
     while (only && i < types.length) {
-      only = before.isNullAt(i) || (!after.isNullAt(i) && areSame(before.get(i, types(i)), after.get(i, types(i))))
+      if (before.isNullAt(i)) some = some || !after.isNullAt(i)
+      else only = !after.isNullAt(i) && areSame(before.get(i, types(i)), after.get(i, types(i)))
       i += 1
     }
-    only
+    only && some
   }
 
   /** Arrays of bytes and maps are no equal objects. */

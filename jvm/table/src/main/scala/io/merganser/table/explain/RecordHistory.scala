@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{RowLayout, Version}
+import io.merganser.merge.{OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{KeyTrace, Outcome, TraceStep}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.change.ChangeReason
@@ -53,6 +53,7 @@ final class RecordHistory(
     private[this] val layout     = reader.layout
     private[this] val fold       = reader.fold(FileGroupId(group.partitionPath, group.fileId))
     private[this] val reasons    = new ChangeReason(rule, columns)
+    private[this] val ordering   = OrderingComparator.of(layout)
     private[this] val sentences  = new RecordSentences(rule, layout, columns.length, zone)
     private[this] val commitTime = schema.fieldIndex(MetaColumns.CommitTime)
     private[this] val wantedKey  = UTF8String.fromString(key)
@@ -124,6 +125,7 @@ final class RecordHistory(
 
     private def add(slice: FileSlice, base: BaseFile, rows: Seq[InternalRow]): Unit = {
       val before = live(state)
+      val last   = Option(state)
       rows match {
         case row +: copies =>
           val version = new Version().set(row, isDelete = false, isUnconditional = false)
@@ -148,9 +150,11 @@ final class RecordHistory(
         case _ =>
           state = reader.tombstones(slice).versions(layout, slice.partitionPath).find(wantedKey)
           current = -1
-          if (before != null) steps += RecordStep(slice.baseInstant, base.instant, base.name, isInLog = false,
-            VersionKind.Delete, RecordDecision.Deleted, sentences.gone(base.instant), None,
-            sentences.ordering(before), None, None, None)
+          val retained = Option(state).filter(delete => !last.exists(sentences.isSameDelete(_, delete)))
+          if (before != null || retained.isDefined)
+            steps += RecordStep(slice.baseInstant, base.instant, base.name, isInLog = false, VersionKind.Delete,
+              RecordDecision.Deleted, retained.fold(sentences.gone(base.instant))(_ => sentences.retained(base.instant)),
+              Option(state).flatMap(sentences.ordering), Option(before).flatMap(sentences.ordering), None, None, None)
       }
     }
 
@@ -177,9 +181,11 @@ final class RecordHistory(
 
     private def logged(slice: FileSlice, traced: TraceStep, commit: String, file: String): RecordStep = {
       val TraceStep(version, before, after, outcome) = traced
-      val decision                                   = RecordDecision.of(traced, reasons)
+      val decision =
+        if (outcome == Outcome.Updated && sentences.changesNothing(traced)) RecordDecision.Lost
+        else RecordDecision.of(traced, reasons, ordering)
       outcome match {
-        case Outcome.Inserted | Outcome.Updated =>
+        case Outcome.Inserted | Outcome.Updated if decision != RecordDecision.Lost =>
           current = steps.length
           if ((after.row eq version.row) || outcome == Outcome.Inserted) origins.all(commit, file)
           else origins.changed(before.row, after.row, commit, file)

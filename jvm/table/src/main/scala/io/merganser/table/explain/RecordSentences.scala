@@ -1,7 +1,8 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{RowLayout, Version}
+import io.merganser.merge.{OrderingComparator, OrderingField, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, TraceStep}
+import io.merganser.merge.columns.{ColumnFunction, DeclaredRule}
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.InternalRow
 
@@ -13,6 +14,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout, width: Int, zone: String) {
   private[this] val json = new ValueJson(zone)
   private[this] val data = 0 until width
+
+  /** Groups of columns with ordering fields of their own, by name. */
+  private[this] val groups: Seq[(String, Seq[OrderingField])] = rule match {
+    case declared: StoredRule.Declared => declared.rule.groups.map(group =>
+        group.name -> group.ordering.flatMap(OrderingField.find(layout.schema, _)))
+    case _ => Nil
+  }
 
   def kind(version: Version): VersionKind =
     if (version.isUnconditional) VersionKind.UnconditionalDelete
@@ -30,12 +38,16 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
         if (version.isPartial) data.filter(version.provided(_)) else data))
 
   /** Ordering values by field; None where there are none. */
-  def ordering(version: Version): Option[String] = {
-    def isProvided(at: Int) = version.provided == null || version.provided(at)
-    val fields              = layout.ordering.filter(field => isProvided(field.ordinal))
+  def ordering(version: Version): Option[String] = valuesOf(version, layout.ordering.toSeq)
+
+  private def valuesOf(version: Version, of: Seq[OrderingField]): Option[String] = {
+    val fields = of.filter(field => version.provided == null || version.provided(field.ordinal))
     if (fields.isEmpty || version.isUnconditional) None
-    else Some(json.values(fields.toSeq.map(field => (field.name, field.valueIn(version.row), field.dataType))))
+    else Some(json.values(fields.map(field => (field.name, field.valueIn(version.row), field.dataType))))
   }
+
+  /** Whether what a key was is this delete already. */
+  def isSameDelete(was: Version, delete: Version): Boolean = was.isDelete && ordering(was) == ordering(delete)
 
   def merged(step: TraceStep, decision: RecordDecision): String = {
     val TraceStep(version, before, after, outcome) = step
@@ -45,8 +57,8 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       case Outcome.Inserted if before == null => "nothing was stored"
       case Outcome.Inserted                   => s"${by(version, before)} after a delete"
       case Outcome.Absent => "a delete of a row that is not there; its tombstone stays until a compaction"
-      case Outcome.Late if version.isDelete && rule.decidesDeletes =>
-        s"the row before stays: the delete is late-arriving or ignored, by $ruleName"
+      case Outcome.Late if decision == RecordDecision.Ignored =>
+        s"the row before stays, as the delete does nothing to it: ${comparison(version, before)}"
       case Outcome.Late => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
       case Outcome.Deleted =>
         if (version.isUnconditional) "an unconditional delete removes whatever is older"
@@ -60,10 +72,12 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     val isWhole = after.row eq version.row
     decision match {
       case RecordDecision.Filled => s"columns without a value are filled: ${comparison(version, before)}"
+      case _ if version.isDelete => s"the delete sets columns to null: ${comparison(version, before)}"
       case _ if isWhole          => by(version, before)
-      case _ if version.isPartial =>
+      case RecordDecision.Lost   => s"no column of the row before changes: ${comparison(version, before)}"
+      case _ if version.isPartial && !isByColumn =>
         s"its columns replace those of the row: ${comparison(version, before)}"
-      case _ => s"the row is made of both versions by $ruleName: ${comparison(version, before)}"
+      case _ => s"the row is made of both versions: ${comparison(version, before)}"
     }
   }
 
@@ -71,11 +85,26 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
 
   private def comparison(version: Version, before: Version): String =
     if (before != null && before.isUnconditional) "an unconditional delete loses to whatever is newer"
-    else (ordering(version), Option(before).flatMap(ordering)) match {
-      case (Some(newer), Some(older))                      => s"$newer against $older, by $ruleName"
-      case (None, Some(older)) if layout.ordering.nonEmpty => s"no ordering value against $older, by $ruleName"
-      case _                                               => s"the newer commit, by $ruleName"
+    else {
+      val ofRow = (ordering(version), Option(before).flatMap(ordering)) match {
+        case (Some(newer), Some(older))                      => Some(s"$newer against $older")
+        case (None, Some(older)) if layout.ordering.nonEmpty => Some(s"no ordering value against $older")
+        case _                                               => None
+      }
+      val compared = ofRow.toSeq ++ ofGroups(version, before)
+      s"${if (compared.isEmpty) "the newer commit" else compared.mkString(", ")}, by $ruleName"
     }
+
+  /** The ordering values of each group of columns of which both have some. */
+  private def ofGroups(version: Version, before: Version): Seq[String] =
+    if (before == null || before.isDelete) Nil
+    else
+      for {
+        (name, fields) <- groups
+        if !version.isDelete || fields.exists(_.valueIn(version.row) != null)
+        newer <- valuesOf(version, fields)
+        older <- valuesOf(before, fields)
+      } yield s"group $name $newer against $older"
 
   /** Of a row that a write has put into a base file. */
   def written(decision: RecordDecision, before: Version, row: InternalRow): String =
@@ -89,6 +118,10 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
   def stored(instant: String, commit: String, differs: Boolean): String =
     s"the base file of $instant has the row of commit $commit" +
       (if (differs) ", which is not what the retained versions result in" else "")
+
+  /** Of a delete that a base file retains. */
+  def retained(instant: String): String =
+    s"the base file of $instant retains the delete: a row with a smaller ordering value loses to it"
 
   def gone(instant: String): String = s"the base file of $instant does not have the row any more"
 
@@ -125,20 +158,44 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     else s"the row of commit $commit replaces the one in the base file; $dropped"
   }
 
-  private def ruleName: String = RecordSentences.nameOf(rule)
+  private[this] val isByColumn = groups.nonEmpty || rule.isInstanceOf[StoredRule.Declared]
+
+  /** Expressions by the name of their column alone: the rule has them. */
+  private[this] val ruleName = RecordSentences.nameOf(rule, withExpressions = false)
+
+  /**
+   * Whether a version changes no column although it is merged: it is late-arriving by the ordering fields of a group, and
+   * has no other columns that would replace those of the row.
+   */
+  def changesNothing(step: TraceStep): Boolean =
+    groupOrders.nonEmpty && !step.version.isDelete && !step.before.isDelete && !step.after.isDelete &&
+      row(step.before.row) == row(step.after.row) && groupOrders.exists(_.isLate(step.version, step.before.row))
+
+  private[this] lazy val groupOrders = groups.map { case (_, fields) =>
+    new OrderingComparator(layout.copy(ordering = fields.toArray))
+  }
 }
 
 object RecordSentences {
 
   /** A table's rule in a few words. */
-  def nameOf(rule: StoredRule): String = rule match {
+  def nameOf(rule: StoredRule, withExpressions: Boolean = true): String = rule match {
     case StoredRule.ByMode(mode, _, None)    => mode.name
     case StoredRule.ByMode(mode, _, Some(_)) => s"${mode.name} with filled columns"
     case StoredRule.ByPayload(payload, _, _) => payload.getClass.getSimpleName.stripSuffix("$")
     case user: StoredRule.UserMerger         => user.source.className
-    case declared: StoredRule.Declared =>
-      declared.rule.columns.map { case (column, function) => s"$column ${function.text}" }
-        .mkString("column rules (", ", ", ")")
+    case declared: StoredRule.Declared => nameOf(declared.rule, withExpressions)
     case StoredRule.Unmerged => "no rule"
+  }
+
+  private def nameOf(rule: DeclaredRule, withExpressions: Boolean): String = {
+    def text(function: ColumnFunction) = function match {
+      case _: ColumnFunction.Computed if !withExpressions => function.name
+      case other                                          => other.text
+    }
+    val others = if (rule.default == ColumnFunction.Last) Nil else Seq(s"others ${rule.default.text}")
+    val parts = rule.columns.toSeq.map { case (column, function) => s"$column ${text(function)}" } ++ others ++
+      rule.groups.map(group => s"group ${group.name} by ${group.ordering.mkString(" and ")}")
+    parts.mkString("column rules (", ", ", ")")
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.buffer.{Outcome, TraceStep}
+import io.merganser.merge.OrderingComparator
+import io.merganser.merge.buffer.{MergeIterator, Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.unsafe.types.UTF8String
@@ -27,7 +28,7 @@ object RecordDecision {
   /** It removed the row; a tombstone where there was none. */
   case object Deleted extends RecordDecision("deleted")
 
-  /** A partial version without a row that it belongs to. */
+  /** A partial version without a row that it belongs to, or a delete that is not late-arriving, which the rule ignores. */
   case object Ignored extends RecordDecision("ignored")
 
   /** A base file has the row that earlier versions resulted in. */
@@ -39,13 +40,20 @@ object RecordDecision {
   /** The file group was replaced by others, to which its rows moved or with which they are gone. */
   case object Replaced extends RecordDecision("replaced")
 
-  private[explain] def of(step: TraceStep, reasons: ChangeReason): RecordDecision = step.outcome match {
-    case Outcome.Unchanged                => Ignored
-    case Outcome.Late                     => Lost
-    case Outcome.Deleted | Outcome.Absent => Deleted
-    case Outcome.Inserted                 => Won
-    case _                                => of(reasons.of(step.before.row, step.after.row))
-  }
+  /** @param ordering null under a rule without ordering */
+  private[explain] def of(step: TraceStep, reasons: ChangeReason, ordering: OrderingComparator): RecordDecision =
+    step.outcome match {
+      case Outcome.Unchanged                            => Ignored
+      case Outcome.Late if isIgnored(step, ordering)    => Ignored
+      case Outcome.Late                                 => Lost
+      case Outcome.Deleted | Outcome.Absent             => Deleted
+      case Outcome.Inserted                             => Won
+      case _                                            => of(reasons.of(step.before.row, step.after.row))
+    }
+
+  private def isIgnored(step: TraceStep, ordering: OrderingComparator): Boolean =
+    step.before != null && !step.before.isDelete &&
+      MergeIterator.isIgnoredDelete(step.version, step.before.row, ordering)
 
   private[explain] def of(reason: UTF8String): RecordDecision = reason match {
     case ChangeReason.Tie     => Tie

@@ -104,6 +104,17 @@ def test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found(spark:
     assert set(kinds(table.verify())) == {"missing_file", "unreadable_file"}
 
 
+def test_a_commit_that_cannot_be_read_is_found(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    write(spark, path, [(1, "a", 1, part) for part in "pq"])
+    table = write(spark, path, [(1, "b", 2, "p")])
+    oldest = min((path / ".hoodie" / "timeline").glob("*.commit"))
+    replace(oldest, b"garbage")
+    result = table.verify()
+    assert set(kinds(result)) == {"unreadable_file"}
+    assert oldest.name in result.to_string()
+
+
 def test_keys_that_are_stored_twice_are_found_in_partitions_or_in_the_table_and_the_remedy_repairs_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -142,6 +153,20 @@ def test_rows_in_the_wrong_place_and_rows_without_a_key_are_found(spark: SparkSe
     found = kinds(table.verify())
     assert found["null_key"] == 1
     assert found["record_count"] == 1
+
+
+def test_key_columns_of_another_key_or_null_are_found_also_beside_logs(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table = write(spark, path, [(i, "a", 1, "p") for i in range(5)], **{TYPE: MOR})
+    write(spark, path, [(1, "b", 2, "p")])
+    (base,) = base_files(path, "p")
+    other = f.when(f.col("id") == 3, None).when(f.col("id") == 4, 7).otherwise(f.col("id"))
+    rewrite(spark, base, tmp_path / "made", lambda rows: rows.withColumn("id", other))
+    assert kinds(table.verify())["other_key"] == 2
+    nulled = f.when(f.col("_hoodie_record_key") == "0", None).otherwise(f.col("_hoodie_record_key"))
+    rewrite(spark, base, tmp_path / "again", lambda rows: rows.withColumn("_hoodie_record_key", nulled))
+    found = kinds(table.verify())
+    assert (found["null_key"], found["other_key"]) == (1, 2)
 
 
 def test_a_sample_is_examined_and_named(spark: SparkSession, tmp_path: Path) -> None:

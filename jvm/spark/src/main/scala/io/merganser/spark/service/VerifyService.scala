@@ -8,9 +8,10 @@ import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
-import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 
@@ -98,7 +99,7 @@ object VerifyService {
     val checks            = new SliceChecks(session, table, settings)
     val older             = olderOf(table, chosen)
     val checked           = checks.of(chosen) ++ checks.replayed(older)
-    val unreadable        = checked.filter(isOfReading).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
+    val unreadable        = checked.filter(hindersMerges).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
     val readable          = chosen.filterNot(s => unreadable(s.group))
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
       duplicates(session, table, settings, readable)
@@ -129,17 +130,28 @@ object VerifyService {
     if (instants.isEmpty || table.timeline.instants.exists(i => i.action == Action.Clean && !i.isCompleted)) Set.empty
     else {
       val commits = table.timeline.completed.filter(i => instants(i.requested))
-      table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).collect {
+      readable(table, commits).collect {
         case (instant, metadata)
             if metadata.operationType == OperationType.Compact && metadata.extra.contains(CommitMetadata.WriterKey) =>
           instant.requested
       }.toSet
     }
 
+  /** Commits with their metadata; one that cannot be read is found where files are compared with commits. */
+  private def readable(table: OpenTable, commits: Seq[Instant]): Seq[(Instant, CommitMetadata)] =
+    try table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).toList
+    catch {
+      case _: MerganserException => commits.flatMap { commit =>
+          try Some(commit -> table.timeline.metadata(commit))
+          catch { case _: MerganserException => None }
+        }
+    }
+
   private def isLarge(slice: FileSlice): Boolean = slice.logs.map(_.sizeBytes).sum > MostLogBytes
 
-  private def isOfReading(finding: Finding): Boolean =
-    finding.kind == FindingKind.UnreadableFile || finding.kind == FindingKind.MissingFile
+  /** Whether the rows of the file group can be read and merged by their keys. */
+  private def hindersMerges(finding: Finding): Boolean =
+    Seq(FindingKind.UnreadableFile, FindingKind.MissingFile, FindingKind.NullKey).contains(finding.kind)
 
   private def sorted(findings: Seq[Finding]): Seq[Finding] =
     findings.distinct.sortBy(f => (FindingKind.all.indexOf(f.kind), f.partitionPath, f.fileId, f.file, f.detail))
@@ -158,8 +170,9 @@ object VerifyService {
           try { (table.view.slices(partition), Nil) }
           catch {
             case e: MerganserException =>
-              val rest = table.view.allSlices(partition).groupBy(_.group).values.map(_.last).toSeq
-              (rest, Seq(SliceChecks.finding(partition, "", e)))
+              // Without a commit of the partition its files are not known.
+              val rest = Try(table.view.allSlices(partition)).getOrElse(Nil).groupBy(_.group).values.map(_.last)
+              (rest.toSeq, Seq(SliceChecks.finding(partition, "", e)))
           }
         }.unzip
         val findings = found.flatten
@@ -208,7 +221,7 @@ object VerifyService {
       else {
         val place = KeyBuckets.of(settings, table)
         val bases = new BaseFileCheck(table.storage, config, table.timeline.completedInstants, table.timeline.history,
-          table.rowKey, written(slices), place, path)
+          table.rowKey, written(slices), place, ofRow)
         val replay = new SliceReplay(table.storage, config, settings.rule, table.schema, LogVisibility(table.timeline),
           table.rowKey, place)
         val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
@@ -234,7 +247,7 @@ object VerifyService {
       val files    = slices.flatMap(_.base).map(_.path).toSet
       val instants = slices.flatMap(_.base).map(_.instant).toSet
       val commits  = table.timeline.completed.filter(i => instants(i.requested))
-      table.timeline.metadataOf(commits.iterator, most = Int.MaxValue).flatMap(_._2.allStats)
+      readable(table, commits).flatMap(_._2.allStats)
         .map(stat => FileNames.path(stat.partitionPath, stat.fileName) -> stat.numWrites)
         .filter { case (file, _) => files(file) }.toMap
     }
@@ -248,14 +261,27 @@ object VerifyService {
     def knowsPaths: Boolean = !storesPaths || path.isDefined
 
     /** None if the partition columns are not stored, or if the table does not store how paths are made of them. */
-    private lazy val path: Option[PathOfRow] =
+    private lazy val path: Option[Expression] =
       if (!storesPaths) None
-      else {
-        val columns = StructType(table.schema.filter(f => fields.contains(f.name)))
-        val rows    = StructType(BaseFileCheck.metaColumns ++ columns)
-        try Some(PathOfRow(columns, KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows)))
+      else
+        try Some(KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows))
         catch { case e: MerganserException if e.condition == "TIMESTAMP_FORMAT_MISSING" => None }
-      }
+
+    private val keys = config.recordKeyFields.map(_.takeWhile(_ != '.'))
+
+    /** None if rows store no keys, or not the columns that these are made of. */
+    private lazy val key: Option[Expression] =
+      if (!config.storesKeys || KeylessTable.is(config) || !keys.forall(columns.fieldNames.contains)) None
+      else Some(KeyColumns.keyOf(session, settings.keyed(config), table.schema, rows))
+
+    private lazy val columns = {
+      val dropped = if (config.dropsPartitionColumns) config.partitionFields.toSet else Set.empty[String]
+      StructType(table.schema.filter(f => (fields ++ keys).contains(f.name) && !dropped(f.name)))
+    }
+
+    private lazy val rows = StructType(BaseFileCheck.metaColumns ++ columns)
+
+    private def ofRow: Option[PlaceOfRow] = Some(PlaceOfRow(columns, path, key)).filter(p => p.path.orElse(p.key).isDefined)
   }
 
   private object SliceChecks {

@@ -14,12 +14,13 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Partition paths of rows by their columns.
+ * Partition paths and record keys of rows by their columns.
  *
- * @param columns    that the path is made of
- * @param expression over rows of [[BaseFileCheck.metaColumns]], then these columns
+ * @param columns that both are made of
+ * @param path    over rows of [[BaseFileCheck.metaColumns]], then these columns; None if it is not known
+ * @param key     likewise
  */
-final case class PathOfRow(columns: StructType, expression: Expression)
+final case class PlaceOfRow(columns: StructType, path: Option[Expression], key: Option[Expression])
 
 /** Whether a key belongs into a file group, by its partition path, its file id and the key. */
 trait KeyPlace extends Serializable {
@@ -31,7 +32,7 @@ trait KeyPlace extends Serializable {
  *
  * @param written rows that commits have for base files, by path
  * @param place   of keys in a table of buckets
- * @param path    of rows whose partition columns are stored
+ * @param ofRow   paths and keys of rows whose columns are stored; None if neither is known
  */
 final class BaseFileCheck(
     storage: Storage,
@@ -41,9 +42,9 @@ final class BaseFileCheck(
     rowKey: Option[RowKey],
     written: Map[String, Long],
     place: Option[KeyPlace],
-    path: Option[PathOfRow]
+    ofRow: Option[PlaceOfRow]
 ) extends Serializable {
-  private val columns = StructType(BaseFileCheck.metaColumns ++ path.toSeq.flatMap(_.columns))
+  private val columns = StructType(BaseFileCheck.metaColumns ++ ofRow.toSeq.flatMap(_.columns))
 
   def of(slice: FileSlice, base: BaseFile): Seq[Finding] = {
     val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
@@ -67,7 +68,8 @@ final class BaseFileCheck(
     private[this] val filter            = footer.bloomFilter.flatMap(StoredBloomFilter.decode).orNull
     private[this] val partition         = UTF8String.fromString(slice.partitionPath)
     private[this] val name              = UTF8String.fromString(base.name)
-    private[this] val project           = path.map(p => UnsafeProjection.create(Seq(p.expression))).orNull
+    private[this] val pathOf            = ofRow.flatMap(_.path).map(e => UnsafeProjection.create(Seq(e))).orNull
+    private[this] val keyOf             = ofRow.flatMap(_.key).map(e => UnsafeProjection.create(Seq(e))).orNull
     private[this] var otherPath: String = _ // of the first row that is of another partition
     private[this] var last: UTF8String  = _ // commit time of the row before, if it is on the timeline
 
@@ -77,8 +79,14 @@ final class BaseFileCheck(
         found.add(FindingKind.NullKey, s"rows of ${base.name} have no record key", None)
       else keyed(key)
       if (storesMeta) meta(row, key)
-      if (project != null) {
-        val value = project(row).getUTF8String(0)
+      if (keyOf != null && key != null) {
+        val value = keyOf(row).getUTF8String(0)
+        if (value != key)
+          found.add(FindingKind.OtherKey, s"rows of ${base.name} whose key columns are " +
+            (if (value == null) "null" else "those of another record key"), text(key))
+      }
+      if (pathOf != null) {
+        val value = pathOf(row).getUTF8String(0)
         if (value != partition) {
           if (otherPath == null) otherPath = String.valueOf(value)
           found.add(FindingKind.OtherPartition, s"rows whose columns are those of another partition: '$otherPath'",

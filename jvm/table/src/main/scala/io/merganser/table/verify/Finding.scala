@@ -28,6 +28,9 @@ object FindingKind {
   /** A row without a record key. */
   case object NullKey extends FindingKind("null_key")
 
+  /** A row whose key columns are those of another record key, or null. */
+  case object OtherKey extends FindingKind("other_key")
+
   /** A key that is stored more than once. */
   case object DuplicateKey extends FindingKind("duplicate_key")
 
@@ -44,7 +47,7 @@ object FindingKind {
   case object Replay extends FindingKind("replay")
 
   val all: Seq[FindingKind] = Seq(UncommittedFile, MissingFile, UnreadableFile, PartitionMetadata, RecordCount,
-    KeyStatistics, NullKey, DuplicateKey, OtherBucket, OtherPartition, MetaColumns, Replay)
+    KeyStatistics, NullKey, OtherKey, DuplicateKey, OtherBucket, OtherPartition, MetaColumns, Replay)
 }
 
 /**

@@ -59,6 +59,17 @@ final class SliceReplay(
       val stored  = mutable.HashMap.empty[UTF8String, Version]
       val several = mutable.HashSet.empty[UTF8String]
       val others  = storedRows(versions.keySet, stored, several)
+      // Rows without a key are a finding of their own, and are not merged.
+      if (others < 0) found.result else compared(logged, versions, stored, several, others)
+    }
+
+    private def compared(
+        logged: collection.Map[UTF8String, collection.Seq[LoggedVersion]],
+        versions: collection.Map[UTF8String, collection.Seq[Version]],
+        stored: collection.Map[UTF8String, Version],
+        several: collection.Set[UTF8String],
+        others: Long
+    ): Seq[Finding] = {
       val expected = versions.keysIterator.filterNot(several).map { key =>
         key -> image(traced(stored.get(key), versions(key)))
       }.toMap
@@ -86,17 +97,19 @@ final class SliceReplay(
           found.add(FindingKind.OtherBucket, s"keys in ${version.file} that belong into another bucket",
             Some(key.toString)))
 
-    /** The number of rows whose key has no version. */
+    /** The number of rows whose key has no version; -1 if a row has no key. */
     private def storedRows(
         keys: collection.Set[UTF8String],
         stored: mutable.HashMap[UTF8String, Version],
         several: mutable.HashSet[UTF8String]
     ): Long = {
-      var others = 0L
-      val rows   = reader.storedRows(slice)
+      var others  = 0L
+      var isKeyed = true
+      val rows    = reader.storedRows(slice)
       try rows.foreach { row =>
           val key = layout.key(row)
-          if (!keys(key)) others += 1
+          if (key == null) isKeyed = false
+          else if (!keys(key)) others += 1
           else {
             val copy = row.copy()
             val is   = layout.key(copy)
@@ -109,7 +122,7 @@ final class SliceReplay(
       keys.foreach { key =>
         if (!stored.contains(key)) Option(deletes.find(key)).foreach(stored.put(key, _))
       }
-      others
+      if (isKeyed) others else -1
     }
 
     private def traced(stored: Option[Version], versions: collection.Seq[Version]): Version = {

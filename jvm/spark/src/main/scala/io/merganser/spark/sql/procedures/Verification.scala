@@ -80,7 +80,7 @@ object VerifyTable extends TableProcedure {
         s"restore the file from a copy; else ${call("restore_to_instant", ", instant_time => '<a write before it>'")}"
       case FindingKind.RecordCount | FindingKind.KeyStatistics =>
         "restore the file from a copy; else INSERT OVERWRITE the partition by its own rows, which writes new files"
-      case FindingKind.NullKey | FindingKind.OtherPartition | FindingKind.MetaColumns =>
+      case FindingKind.NullKey | FindingKind.OtherKey | FindingKind.OtherPartition | FindingKind.MetaColumns =>
         "INSERT OVERWRITE the partition by its own rows, with correct key and partition columns"
       case FindingKind.Replay => "check the merger's laws; compact once its rows are right: the paths then read one row"
     }

@@ -94,6 +94,17 @@ object KeyColumns {
     BindReferences.bindReference(path, columns)
   }
 
+  /** The record key of a row likewise. */
+  private[spark] def keyOf(
+      session: SparkSession,
+      config: TableConfig,
+      data: StructType,
+      rows: StructType
+  ): Expression = {
+    val (key, columns) = resolved(session, recordKey(config, data), rows)
+    BindReferences.bindReference(key, columns)
+  }
+
   /**
    * The record key of a stored row.
    *

@@ -144,6 +144,22 @@ def can_read(table: merganser.Table, entry: HistoryEntry) -> bool:
     return True
 
 
+def test_a_compaction_has_the_lateness_and_the_ties_of_the_versions_that_it_merges(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    schema, kind = "id int, at long", merganser.TableType.MERGE_ON_READ
+    table = merganser.Table.create(
+        spark, str(tmp_path / "t"), schema, record_key="id", ordering_by="at", table_type=kind, options=QUIET
+    )
+    table.upsert(spark.createDataFrame([(i, 100) for i in range(4)], schema))
+    appended = table.upsert(spark.createDataFrame([(0, 99), (1, 1), (2, 100), (3, 101)], schema))
+    table.compact()
+    compacted = table.history(1)[0]
+    assert (appended.late, appended.lateness) == (0, None)
+    assert (compacted.late, compacted.updated, compacted.ties) == (2, 2, 1)
+    assert compacted.lateness == {"under 10": 1, "under 100": 1}
+
+
 def test_how_far_late_rows_were_behind_is_in_the_result_and_in_the_history(spark: SparkSession, tmp_path: Path) -> None:
     schema = "id int, at timestamp"
     table = merganser.Table.create(spark, str(tmp_path / "t"), schema, record_key="id", ordering_by="at", options=QUIET)

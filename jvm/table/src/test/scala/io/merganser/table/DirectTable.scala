@@ -1,6 +1,6 @@
 package io.merganser.table
 
-import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
+import io.merganser.merge.{Change, DeleteCheck, Notation, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader, RecentRows}
@@ -241,7 +241,7 @@ final class DirectTable(
         val open = reader(transaction.timeline, rowSchema).merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
-            null,
+            OrderingComparator.of(open.layout),
             WriteToken(task, transaction.runNumber, task.toLong), open.footer).files
         finally open.close()
       }

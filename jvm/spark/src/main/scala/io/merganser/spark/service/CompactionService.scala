@@ -2,7 +2,7 @@ package io.merganser.spark.service
 
 import java.time.LocalDateTime
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{MerganserException, OrderingComparator}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
@@ -216,7 +216,7 @@ object CompactionService {
         val open = reader.merge(slice)
         try {
           val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
-            updatesCommitMetadata = false, null, token, open.footer)
+            updatesCommitMetadata = false, OrderingComparator.of(open.layout), token, open.footer)
           base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
         } finally open.close()
       }

@@ -50,6 +50,14 @@ def test_the_page_prints_what_it_shows_and_its_statements_run(spark: SparkSessio
     assert {row.law: row.meaning for row in all_of_them} == {law: described[law] for law in LAWS}
 
 
+def test_the_lines_in_scala_are_those_of_a_test_in_scala() -> None:
+    (shown,) = re.findall(r"^```scala\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    suite = (ROOT / "jvm/table/src/test/scala/io/merganser/testing/MergeLawsSuite.scala").read_text()
+    assert {line for line in shown.splitlines() if line} <= {line.strip() for line in suite.splitlines()} | {
+        "import io.merganser.testing.MergeLaws"  # the suite is in this package
+    }
+
+
 def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Table) -> None:
     checked = orders.check_rule(cases=200)
     assert [law.name for law in checked] == LAWS

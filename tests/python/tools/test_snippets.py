@@ -40,7 +40,7 @@ RUN = {
     "docs/recipes.md": {"test_pages": "python*7"},
     "docs/repair.md": {"test_repair": "python sql"},
     "docs/rule-expressions.md": {"test_expression_rules": "python sql", "test_traced_rules": "python"},
-    "docs/rule-laws.md": {"test_rule_laws": "python*2 sql"},
+    "docs/rule-laws.md": {"test_rule_laws": "python*2 sql scala"},
     "docs/savepoints.md": {"test_savepoints": "python*2 sql*2"},
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
     "docs/sql.md": {"test_pages": "python sql*3"},

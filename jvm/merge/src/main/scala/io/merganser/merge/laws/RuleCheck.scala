@@ -20,7 +20,14 @@ final case class LawResult(
     isClaimed: Option[Boolean],
     cases: Int,
     counterexample: Option[String]
-)
+) {
+
+  /** A line, and those of the counterexample below it. */
+  override def toString: String = {
+    val verdict = holds.fold("is not about this rule")(if (_) "holds" else "does not hold")
+    (s"${law.name} $verdict: ${law.meaning}" +: counterexample.toSeq.flatMap(_.split('\n').map("  " + _))).mkString("\n")
+  }
+}
 
 /** Checks a rule's laws on random versions: a law that holds for all is not proven, one that does not is refuted. */
 object RuleCheck {

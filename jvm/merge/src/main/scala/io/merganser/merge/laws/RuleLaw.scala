@@ -10,6 +10,7 @@ import scala.annotation.nowarn
  * @param claims the laws that merges rely on
  * @param fixed  names of columns that have one value in all versions of a key, besides the record key
  * @param sums   names of the columns from which retractions are subtracted; none where rows are no retractions
+ * @param clocks names of columns that order groups of columns
  * @param narrow the same rule for fewer columns: a column that is read, and the rule for it and what it needs
  */
 final case class RuleOfLayout(
@@ -18,6 +19,7 @@ final case class RuleOfLayout(
     claims: Laws,
     fixed: Set[String] = Set.empty,
     sums: Set[String] = Set.empty,
+    clocks: Set[String] = Set.empty,
     narrow: Seq[(String, RuleOfLayout)] = Nil
 ) {
 
@@ -154,10 +156,11 @@ object RuleLaw {
 
     override def draw(values: SampleValues): Seq[VersionSample] = Seq(values.row(), values.row())
 
-    /** Both parts have the key, the partition and the ordering columns. */
+    /** Both parts have the key, the partition and the ordering columns, also those of groups. */
     override def violation(rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation] = {
       val layout = rule.layout
-      val both   = layout.orderingOrdinals.toSet ++ rule.fixedOrdinals
+      val clocks = layout.schema.indices.filter(i => rule.clocks(layout.schema(i).name))
+      val both   = layout.orderingOrdinals.toSet ++ rule.fixedOrdinals ++ clocks
       val single = layout.schema.indices.filterNot(both)
       val rows   = samples.map(_.version(layout))
       if (rows.exists(_.isDelete)) None

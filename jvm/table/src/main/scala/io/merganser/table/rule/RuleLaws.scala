@@ -54,7 +54,8 @@ object RuleLaws {
       column.name -> ofLayout(stored, config, needed)
     }
     val rows  = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
-    val known = rule.copy(fixed = fixed(stored, config), sums = sums(stored, columns), narrow = narrow)
+    val known = rule.copy(fixed = fixed(stored, config), sums = sums(stored, columns), clocks = clocks(stored),
+      narrow = narrow)
     RuleCheck(known, rows, markers(stored), cases, seed)
   }
 
@@ -66,6 +67,11 @@ object RuleLaws {
     case declared: StoredRule.Declared if declared.rule.retract.isDefined =>
       declared.rule.sums(columns.fieldNames.toSeq).toSet -- declared.fixed
     case _ => Set.empty
+  }
+
+  private def clocks(stored: StoredRule): Set[String] = stored match {
+    case declared: StoredRule.Declared => declared.rule.groups.flatMap(_.ordering).toSet
+    case _                             => Set.empty
   }
 
   private def ofLayout(stored: StoredRule, config: TableConfig, schema: StructType): RuleOfLayout = {

@@ -5,11 +5,9 @@ import io.merganser.merge.laws.RuleCheck
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.RuleService
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CheckedRule, RuleLaws}
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.settings.{NewTable, WriteConfig}
+import io.merganser.testing.MergeLaws
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types._
@@ -54,53 +52,45 @@ object CheckRule extends Procedure {
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val cases = arguments.int("cases").getOrElse(RuleCheck.DefaultCases)
     if (cases < 1) throw arguments.invalid("cases", cases.toString, "1 or more")
-    val (settings, config, columns, own) = arguments.string("columns") match {
-      case None => ofTable(session, arguments)
+    val seed   = arguments.long("seed").getOrElse(0L)
+    val stores = arguments.boolean("store").getOrElse(false)
+    val results = arguments.string("columns") match {
       case Some(_) if arguments.string("table").orElse(arguments.string("path")).isDefined =>
         throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
-      case Some(text) => ofColumns(session, arguments, text)
-    }
-    val stores = arguments.boolean("store").getOrElse(false)
-    if (stores) {
-      if (arguments.string("columns").isDefined)
+      case Some(_) if stores =>
         throw arguments.invalid("store", "true", "false where there is no table, but `columns`")
-      settings.requireNoDryRun("store the check of the rule of", config.name)
+      case Some(text) =>
+        MergeLaws.check(parsed(text, arguments), arguments.options(Parameter.options.name), cases, seed,
+          FrameWrite.sessionConf(session))
+      case None => ofTable(session, arguments, cases, seed, stores)
     }
-    val results = RuleLaws.check(settings.rule, config, columns, own, cases, arguments.long("seed").getOrElse(0L))
-    if (stores)
-      RuleService.record(session, arguments.tablePath(session), CheckedRule(config, results, own.size))
     results.map { result =>
       Row(result.law.name, result.law.meaning, result.holds.map(Boolean.box).orNull,
         result.isClaimed.map(Boolean.box).orNull, result.cases, result.counterexample.orNull)
     }
   }
 
-  private def ofTable(session: SparkSession, arguments: Arguments) = {
+  private def ofTable(session: SparkSession, arguments: Arguments, cases: Int, seed: Long, stores: Boolean) = {
     val table    = OpenTable.load(session, arguments.tablePath(session))
     val settings = arguments.settings(session, table)
-    val columns  = MetaColumns.ofUser(table.schema)
-    val toRow    = CatalystTypeConverters.createToCatalystConverter(columns)
+    if (stores) settings.requireNoDryRun("store the check of the rule of", table.config.name)
+    val columns = MetaColumns.ofUser(table.schema)
+    val toRow   = CatalystTypeConverters.createToCatalystConverter(columns)
     val rows = session.read.format("merganser").options(arguments.options(Parameter.options.name))
       .load(table.storage.basePath.toString).select(columns.fieldNames.map(quoted): _*).limit(OwnRows).collect()
-    (settings, table.config, columns, rows.toSeq.map(toRow(_).asInstanceOf[InternalRow]))
-  }
-
-  private def ofColumns(session: SparkSession, arguments: Arguments, text: String) = {
-    val columns =
-      try AvroSchemas.stored(parsed(text))
-      catch {
-        case NonFatal(_) => throw arguments.invalid("columns", text, "columns with types, such as 'id INT, ts BIGINT'")
-      }
-    val options  = arguments.options(Parameter.options.name)
-    val conf     = FrameWrite.sessionConf(session)
-    val config   = TableConfig(NewTable.properties(options, columns, "a table", sessionConf = conf))
-    val settings = WriteConfig.parse(options, conf, config, creating = true)
-    (settings, config, columns, Nil)
+    val own     = rows.toSeq.map(toRow(_).asInstanceOf[InternalRow])
+    val results = RuleLaws.check(settings.rule, table.config, columns, own, cases, seed)
+    if (stores)
+      RuleService.record(session, arguments.tablePath(session), CheckedRule(table.config, results, own.size))
+    results
   }
 
   /** Columns as SQL has them, or as the JSON of a schema. */
-  private def parsed(text: String): StructType =
-    if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
+  private def parsed(text: String, arguments: Arguments): StructType =
+    try if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
+    catch {
+      case NonFatal(_) => throw arguments.invalid("columns", text, "columns with types, such as 'id INT, ts BIGINT'")
+    }
 
   private def quoted(name: String) = org.apache.spark.sql.functions.col(s"`${name.replace("`", "``")}`")
 }

@@ -1,0 +1,56 @@
+package io.merganser.testing
+
+import io.merganser.merge.MerganserException
+import io.merganser.merge.laws.RuleLaw
+import io.merganser.table.UsersClasses
+import org.apache.spark.sql.types.StructType
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Laws of rules, as the tests of those who write them in Scala check them. */
+class MergeLawsSuite extends AnyFunSuite {
+  private val columns = StructType.fromDDL("id INT, ts BIGINT, amount INT, note STRING")
+  private val ordered =
+    Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts")
+  private val sum = ordered + ("merganser.rule.column.amount" -> "sum")
+
+  test("the lines of the page on laws run") {
+    val columns = StructType.fromDDL("id INT, ts BIGINT, amount INT")
+    val options = Map("hoodie.datasource.write.recordkey.field" -> "id", "merganser.rule.column.amount" -> "max")
+    MergeLaws.assertHold(columns, options, Seq(RuleLaw.Associative, RuleLaw.Idempotent))
+    MergeLaws.check(columns, options).foreach(println)
+  }
+
+  test("laws that hold pass, and one that does not is refuted by versions that the error shows") {
+    MergeLaws.assertHold(columns, ordered, cases = 100)
+    MergeLaws.assertHold(columns, sum, Seq(RuleLaw.Associative, RuleLaw.ProjectionSafe), cases = 100)
+    val error = intercept[AssertionError](MergeLaws.assertHold(columns, sum, Seq(RuleLaw.Idempotent), cases = 100))
+    assert(error.getMessage ==
+      """idempotent does not hold: a version that comes twice changes nothing
+        |  a      row ts=1 amount=null
+        |  b      row ts=1 amount=1
+        |  a b    row ts=1 amount=1 note=null
+        |  a b b  row ts=1 amount=2 note=null""".stripMargin)
+  }
+
+  test("a law that is not about the rule holds only where it was not asked for by name") {
+    MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.Associative), cases = 10)
+    val error = intercept[AssertionError](
+      MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.DeletesKeepPlace), cases = 10))
+    assert(error.getMessage.startsWith("deletes_keep_place is not about this rule: "))
+  }
+
+  test("parts of a row that both have the ordering fields of its groups are merged as the whole row") {
+    val group = Map("merganser.rule.group.g.columns" -> "note", "merganser.rule.group.g.ordering" -> "amount")
+    MergeLaws.assertHold(columns, ordered ++ group, Seq(RuleLaw.PartialIsWhole), cases = 300)
+  }
+
+  test("a merger of one's own is found by its class, and a rule that cannot be is refused as by a write") {
+    val merger = ordered ++ Map("hoodie.write.record.merge.mode" -> "CUSTOM",
+      "hoodie.write.record.merge.strategy.id" -> UsersClasses.Id,
+      "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.Appending].getName)
+    assert(MergeLaws.check(columns, merger, cases = 20).map(_.law) == RuleLaw.all)
+    val error = intercept[MerganserException](
+      MergeLaws.check(columns, ordered + ("merganser.rule.column.note" -> "sum"), cases = 1))
+    assert(error.condition == "RULE_INVALID")
+  }
+}

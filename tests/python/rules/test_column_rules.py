@@ -224,6 +224,14 @@ def test_a_rule_that_cannot_be_is_refused_before_anything_is_written(
     assert listing(path) == []
 
 
+def test_two_functions_of_one_column_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    rule = {"qty": "sum", "QTY": "max"}
+    refused(
+        lambda: Table.create(spark, tmp_path / "t", ITEMS, record_key="id", rule=rule),
+        "RULE_INVALID", "two functions", "'QTY' and 'qty'",
+    )  # fmt: skip
+
+
 def test_a_column_with_a_function_is_not_renamed_or_made_what_the_function_is_not_for(
     spark: SparkSession, tmp_path: Path
 ) -> None:

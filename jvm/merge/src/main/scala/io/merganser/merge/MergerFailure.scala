@@ -6,7 +6,16 @@ private[merge] final class MergerFailure(parameters: Seq[(String, Any)], cause: 
 
   /** The error for users. */
   def in(fileGroup: String): MerganserException = {
-    val error = MerganserException("MERGER_FAILED", parameters :+ ("fileGroup" -> fileGroup): _*)
+    val plain = parameters.map { case (name, value) => name -> MergerFailure.withoutHint(String.valueOf(value)) }
+    val error = MerganserException("MERGER_FAILED", plain :+ ("fileGroup" -> fileGroup): _*)
     if (cause == null) error else error.causedBy(cause)
   }
+}
+
+private object MergerFailure {
+
+  /** Spark's errors name a setting that has no effect on merges, and a place in the expression on lines of their own. */
+  private val Hint = """(?s) *(If necessary set \S+ to \S+ to bypass this error[^.]*\.|\n== SQL.*)\.?$""".r
+
+  def withoutHint(text: String): String = Hint.replaceFirstIn(Hint.replaceFirstIn(text, ""), "").stripSuffix(".")
 }

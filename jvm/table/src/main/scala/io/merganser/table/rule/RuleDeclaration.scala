@@ -96,6 +96,10 @@ object RuleDeclaration {
         case Left(reason) => throw invalid(table, s"${Options.RuleText.key} is '$text': $reason", "Correct the text")
       }
     }
+    settings.ruleColumns.keys.groupBy(lower).values.filter(_.size > 1).foreach { names =>
+      throw invalid(table, s"it has two functions of one column, by ${names.toSeq.sorted.mkString("'", "' and '", "'")}",
+        "Remove one of them")
+    }
     val columns = settings.ruleColumns.map { case (column, text) =>
       column -> ColumnFunction.parse(text).getOrElse(throw invalid(table,
           s"'$text' of column '$column' is not a function", s"Give one of ${ColumnFunction.names.mkString(", ")}"))

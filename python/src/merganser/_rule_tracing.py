@@ -78,9 +78,15 @@ def traced(function: Callable[[Any, Any], Any], old: Any, new: Any, columns: tup
     except RuleNotTraceableError:
         raise
     except Exception as error:
-        lines = [(frame.f_code.co_filename, line) for frame, line in _lines(error) if not _is_own(frame)]
+        lines = [
+            (frame.f_code.co_filename, line)
+            for frame, line in _lines(error)
+            if not _is_own(frame) and not _is_pysparks(frame)
+        ]
         file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
         remedy = "Use columns of old and new, constants, operators and the functions of merganser.rules"
+        if any(_is_pysparks(frame) for frame, _ in _lines(error)):
+            remedy += ", also in place of pyspark.sql.functions, which are for data frames"
         raise _error(file, line, f"it fails with {type(error).__name__}: {error}", remedy) from error
     for code, names in called.of_columns.items():
         _refuse_identity(code, names)
@@ -100,6 +106,10 @@ def _error(file: str, line: int, reason: str, remedy: str) -> RuleNotTraceableEr
 
 def _is_own(frame: FrameType) -> bool:
     return str(Path(frame.f_code.co_filename).parent) == _OWN_FOLDER
+
+
+def _is_pysparks(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "pyspark"
 
 
 def _user_frame() -> FrameType:

@@ -145,7 +145,13 @@ class ServiceStep(Shown):
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
         files = f", {self.files} files of {self.bytes} bytes" if self.files else ""
-        return f"{self.action} {self.item}{where}{files}{': ' if self.detail else ''}{self.detail}"
+        change = ""
+        if self.action == "count":
+            change = f": {self.before} -> {self.after}"
+        elif isinstance(self.before, Mapping) or isinstance(self.after, Mapping):
+            change = f": {_shown(self.before)} -> {_shown(self.after)}"
+        detail = "" if not self.detail or change and self.action == "differ" else f": {self.detail}"
+        return f"{self.action} {self.item}{where}{files}{detail}{change}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Union, get_args
+from typing import TYPE_CHECKING, Literal, Union, get_args, overload
 
 from pyspark.sql import DataFrame
 
@@ -168,10 +168,19 @@ class Merge:
         mark = f"source_{uuid.uuid4().hex}"
         return self._text(mark).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
 
-    def execute(self, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> StatementResult:
+    @overload
+    def execute(
+        self, *, dry_run: Literal[True], options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> DryRun: ...
+    @overload
+    def execute(self, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> StatementResult: ...
+    def execute(
+        self, *, dry_run: bool = False, options: AnyOptions | None = None, txn: Transaction | None = None
+    ) -> StatementResult | DryRun:
         """Run the statement, in one commit.
 
         Args:
+            dry_run: Change nothing, and return what would be changed, as :meth:`dry_run` does.
             options: Settings of this statement alone, as :class:`merganser.WriteOptions` or by their ``hoodie.*``
                 names. ``None`` uses the table's and the session's.
             txn: Application and version of this write, as for :meth:`merganser.Table.upsert`: a statement that is
@@ -184,6 +193,8 @@ class Merge:
             CommitConflictError: Another writer changed the same file groups since the statement began.
             MerganserError: The statement is refused; the condition is the reason.
         """
+        if dry_run:
+            return self.dry_run(options=options, txn=txn)
         with self._statement() as text:
             row = self._transport().statement("merge", text, self._options(options, txn))
             return StatementResult.from_wire("merge", row)

@@ -34,6 +34,10 @@ class TableServices(TableRestores, TableRepairs):
         """Where the table is."""
         raise NotImplementedError
 
+    def refresh(self) -> None:
+        """Read the table's description again."""
+        raise NotImplementedError
+
     def change_rule(
         self,
         rule: Mapping[str, str] | None = None,
@@ -63,7 +67,9 @@ class TableServices(TableRestores, TableRepairs):
         """
         named = rule_options(rule, rule_groups, rule_delete, rule_retract)
         wire = merged_options(named, options)
-        return RuleChange.from_wire(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
+        change = RuleChange.from_wire(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
+        self.refresh()
+        return change
 
     @overload
     def compact(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...

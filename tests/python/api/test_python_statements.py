@@ -61,6 +61,7 @@ def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_not
     merge = trips.merge(changes).when_matched_update().when_not_matched_insert()
     shown = merge.dry_run()
     assert (shown.inserted, shown.updated) == (1, 1)
+    assert str(merge.execute(dry_run=True)) == str(shown)
     assert [(row.outcome, row.before, row.after and row.after["fare"]) for row in shown.rows if row.key == "5"] == [
         ("inserted", None, 5.0)
     ]

@@ -42,7 +42,7 @@ def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession,
     assert listing(path) == files
     assert table.change_rule({"qty": "max", "best": "max"}) == tried
     assert rows_of(table.df()) == stored
-    assert Table.load(spark, path).rule == {"qty": "max", "best": "max", "*": "last"}
+    assert Table.load(spark, path).rule == table.rule == {"qty": "max", "best": "max", "*": "last"}
     upsert(spark, table, (1, 7, "c", 2, 9), (2, 4, "late", 99, 1))
     assert rows_of(table.df()) == [(1, 7, "c", 11, 9), (2, 6, "b", 99, 2)]
     if kind == COW:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from places import ROOT
+from pyspark.sql import functions
 
 import merganser
 from merganser import MerganserError, RuleNotTraceableError
@@ -201,6 +202,18 @@ def test_each_of_pythons_ways_to_look_at_a_value_is_refused(make: Callable[[Any,
     assert remedy in caught.value.parameters["remedy"], str(caught.value)
     assert isinstance(caught.value, MerganserError)
     assert caught.value.condition == "RULE_NOT_TRACEABLE"
+
+
+def pysparks(old: Any, new: Any) -> Any:
+    return {"a": functions.when(new.a > old.a, new.a)}  # pysparks
+
+
+def test_functions_of_pyspark_are_refused_in_the_line_that_calls_them() -> None:
+    with pytest.raises(RuleNotTraceableError) as caught:
+        merganser.rule(pysparks)
+    lines, first = inspect.getsourcelines(pysparks)
+    assert caught.value.parameters["line"] == str(first + len(lines) - 1)
+    assert "in place of pyspark.sql.functions" in caught.value.parameters["remedy"]
 
 
 def test_what_is_no_function_of_two_versions_is_refused() -> None:

@@ -102,14 +102,18 @@ object RuleComparison {
       }
     val all = found.foldLeft(GroupComparison(0, 0, 0, Nil))(_ + _)
     ComparisonReport(
-      RecordSentences.nameOf(settings.rule),
-      RecordSentences.nameOf(other.rule),
+      named(settings.rule),
+      named(other.rule),
       groups.size,
       groups.map(_.head.baseInstant).reduceOption((a, b) => if (a < b) a else b),
       all.copy(examples = first(all.examples, most)),
       notes(table, all)
     )
   }
+
+  private def named(rule: StoredRule): String =
+    RecordSentences.nameOf(rule) +
+      (if (rule.orderingFields.isEmpty) "" else rule.orderingFields.mkString(" by ", " and ", ""))
 
   /** Those after the last slice whose logs were written under another rule than the table's. */
   private def ofOneRule(table: OpenTable, slices: IndexedSeq[FileSlice]): IndexedSeq[FileSlice] =

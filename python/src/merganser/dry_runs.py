@@ -150,7 +150,7 @@ class ServiceStep(Shown):
             change = f": {self.before} -> {self.after}"
         elif isinstance(self.before, Mapping) or isinstance(self.after, Mapping):
             change = f": {_shown(self.before)} -> {_shown(self.after)}"
-        detail = "" if not self.detail or change and self.action == "differ" else f": {self.detail}"
+        detail = "" if not self.detail or (change and self.action == "differ") else f": {self.detail}"
         return f"{self.action} {self.item}{where}{files}{detail}{change}"
 
 

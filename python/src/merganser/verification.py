@@ -16,8 +16,8 @@ class TableProblem(Shown):
 
     check: str
     """``uncommitted_file``, ``missing_file``, ``unreadable_file``, ``partition_metadata``, ``record_count``,
-    ``key_statistics``, ``null_key``, ``other_key``, ``duplicate_key``, ``other_bucket``, ``other_partition``, ``meta_columns`` or
-    ``replay``."""
+    ``key_statistics``, ``null_key``, ``other_key``, ``duplicate_key``, ``other_bucket``, ``other_partition``,
+    ``meta_columns`` or ``replay``."""
     problems: int
     """Number of rows, keys or files."""
     partition_path: str

@@ -1,4 +1,4 @@
-"""Tables that an earlier release wrote under rules of columns, and with retained deletes: read, compacted, written on."""
+"""Tables that were written once, under rules of columns and with retained deletes: read, compacted, written on."""
 
 from __future__ import annotations
 

@@ -49,6 +49,7 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
 }
 
 object OrderingComparator {
+
   /** Null for a layout without ordering fields. */
   def of(layout: RowLayout): OrderingComparator =
     if (layout.ordering.isEmpty) null else new OrderingComparator(layout)

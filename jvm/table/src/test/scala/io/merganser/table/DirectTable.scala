@@ -160,6 +160,9 @@ final class DirectTable(
   def sections: Int = view(timeline).slices.flatMap(_.base).count(base =>
     RecentRows.of(BaseFileFooter.read(storage.conf, storage.path(base.path))).isDefined)
 
+  /** A read of the first file slice. */
+  def first[T](read: (SliceReader, FileSlice) => T): T = read(reader(timeline, rowSchema), view(timeline).slices.head)
+
   /** The rows of base files without logs with commit times from one on, as JSON: as a reader of changes finds them. */
   def rowsSince(instant: String): Seq[String] =
     rowsSince(instant, reader(timeline, rowSchema).recentBatches(_, 0L, Long.MaxValue, instant))

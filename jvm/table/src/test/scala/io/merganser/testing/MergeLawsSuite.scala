@@ -35,7 +35,8 @@ class MergeLawsSuite extends AnyFunSuite {
   test("a law that is not about the rule holds only where it was not asked for by name") {
     MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.Associative), cases = 10)
     val error = intercept[AssertionError](
-      MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.DeletesKeepPlace), cases = 10))
+      MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.DeletesKeepPlace),
+        cases = 10))
     assert(error.getMessage.startsWith("deletes_keep_place is not about this rule: "))
   }
 

@@ -25,7 +25,8 @@ final case class LawResult(
   /** A line, and those of the counterexample below it. */
   override def toString: String = {
     val verdict = holds.fold("is not about this rule")(if (_) "holds" else "does not hold")
-    (s"${law.name} $verdict: ${law.meaning}" +: counterexample.toSeq.flatMap(_.split('\n').map("  " + _))).mkString("\n")
+    (s"${law.name} $verdict: ${law.meaning}" +: counterexample.toSeq.flatMap(_.split('\n').map("  " + _))).mkString(
+      "\n")
   }
 }
 

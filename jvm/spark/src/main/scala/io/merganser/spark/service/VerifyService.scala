@@ -281,7 +281,8 @@ object VerifyService {
 
     private lazy val rows = StructType(BaseFileCheck.metaColumns ++ columns)
 
-    private def ofRow: Option[PlaceOfRow] = Some(PlaceOfRow(columns, path, key)).filter(p => p.path.orElse(p.key).isDefined)
+    private def ofRow: Option[PlaceOfRow] =
+      Some(PlaceOfRow(columns, path, key)).filter(p => p.path.orElse(p.key).isDefined)
   }
 
   private object SliceChecks {

@@ -24,7 +24,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import java.io.Closeable
+import java.io.{Closeable, FileNotFoundException}
 import scala.collection.JavaConverters._
 
 /**
@@ -42,6 +42,7 @@ import scala.collection.JavaConverters._
  * @param known     the file's footer, if it was read before
  * @param columns   how the columns are stored in the file, if the table has versions of them
  * @param section   the section of the file with the rows to read; None: those of its row groups
+ * @param missing   the error where the file is gone: a clean may remove it while it is read
  */
 final class BaseFileReader(
     conf: Configuration,
@@ -53,7 +54,8 @@ final class BaseFileReader(
     length: Long = Long.MaxValue,
     known: Option[BaseFileFooter] = None,
     columns: Option[FileColumns] = None,
-    section: Option[BaseFileSection] = None
+    section: Option[BaseFileSection] = None,
+    missing: FileNotFoundException => Exception = identity
 ) extends Closeable {
   import BaseFileReader._
 
@@ -75,7 +77,7 @@ final class BaseFileReader(
   }
 
   private def storedRows(plan: ReadPlan): Iterator[InternalRow] =
-    if (section.isDefined) rowsOf(plan, section.get.read(conf, path, sizeBytes))
+    if (section.isDefined) rowsOf(plan, named(section.get.read(conf, path, sizeBytes)))
     else if (plan.isVectorized) vectorized(plan).fold(Iterator.empty: Iterator[InternalRow])(rowsOf)
     else rowsOf(byRow(plan))
 
@@ -173,7 +175,9 @@ final class BaseFileReader(
     new ParquetMetadata(footer.metadata.getFileMetaData, kept.asJava)
   }
 
-  private def named[T](read: => T): T = BaseFileFooter.named(path, sizeBytes)(read)
+  private def named[T](read: => T): T =
+    try BaseFileFooter.named(path, sizeBytes)(read)
+    catch { case e: FileNotFoundException => throw missing(e) }
 
   private def predicate(stored: StoredColumns): Option[FilterPredicate] = {
     val named  = columns.fold(filters)(c => filters.flatMap(c.stored(_)))

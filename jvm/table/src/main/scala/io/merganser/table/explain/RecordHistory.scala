@@ -153,7 +153,8 @@ final class RecordHistory(
           val retained = Option(state).filter(delete => !last.exists(sentences.isSameDelete(_, delete)))
           if (before != null || retained.isDefined)
             steps += RecordStep(slice.baseInstant, base.instant, base.name, isInLog = false, VersionKind.Delete,
-              RecordDecision.Deleted, retained.fold(sentences.gone(base.instant))(_ => sentences.retained(base.instant)),
+              RecordDecision.Deleted,
+              retained.fold(sentences.gone(base.instant))(_ => sentences.retained(base.instant)),
               Option(state).flatMap(sentences.ordering), Option(before).flatMap(sentences.ordering), None, None, None)
       }
     }

@@ -184,8 +184,8 @@ object RecordSentences {
     case StoredRule.ByMode(mode, _, Some(_)) => s"${mode.name} with filled columns"
     case StoredRule.ByPayload(payload, _, _) => payload.getClass.getSimpleName.stripSuffix("$")
     case user: StoredRule.UserMerger         => user.source.className
-    case declared: StoredRule.Declared => nameOf(declared.rule, withExpressions)
-    case StoredRule.Unmerged => "no rule"
+    case declared: StoredRule.Declared       => nameOf(declared.rule, withExpressions)
+    case StoredRule.Unmerged                 => "no rule"
   }
 
   private def nameOf(rule: DeclaredRule, withExpressions: Boolean): String = {

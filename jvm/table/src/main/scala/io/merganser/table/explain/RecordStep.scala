@@ -43,12 +43,12 @@ object RecordDecision {
   /** @param ordering null under a rule without ordering */
   private[explain] def of(step: TraceStep, reasons: ChangeReason, ordering: OrderingComparator): RecordDecision =
     step.outcome match {
-      case Outcome.Unchanged                            => Ignored
-      case Outcome.Late if isIgnored(step, ordering)    => Ignored
-      case Outcome.Late                                 => Lost
-      case Outcome.Deleted | Outcome.Absent             => Deleted
-      case Outcome.Inserted                             => Won
-      case _                                            => of(reasons.of(step.before.row, step.after.row))
+      case Outcome.Unchanged                         => Ignored
+      case Outcome.Late if isIgnored(step, ordering) => Ignored
+      case Outcome.Late                              => Lost
+      case Outcome.Deleted | Outcome.Absent          => Deleted
+      case Outcome.Inserted                          => Won
+      case _                                         => of(reasons.of(step.before.row, step.after.row))
     }
 
   private def isIgnored(step: TraceStep, ordering: OrderingComparator): Boolean =

@@ -97,7 +97,8 @@ object RuleDeclaration {
       }
     }
     settings.ruleColumns.keys.groupBy(lower).values.filter(_.size > 1).foreach { names =>
-      throw invalid(table, s"it has two functions of one column, by ${names.toSeq.sorted.mkString("'", "' and '", "'")}",
+      throw invalid(table,
+        s"it has two functions of one column, by ${names.toSeq.sorted.mkString("'", "' and '", "'")}",
         "Remove one of them")
     }
     val columns = settings.ruleColumns.map { case (column, text) =>

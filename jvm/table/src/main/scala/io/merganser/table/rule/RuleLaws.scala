@@ -53,7 +53,7 @@ object RuleLaws {
       val needed = CompiledRule.layoutSchema(StructType(Seq(column)), schema, config, stored)
       column.name -> ofLayout(stored, config, needed)
     }
-    val rows  = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
+    val rows = own.map(row => new GenericInternalRow((row.toSeq(columns) :+ null).toArray[Any]))
     val known = rule.copy(fixed = fixed(stored, config), sums = sums(stored, columns), clocks = clocks(stored),
       narrow = narrow)
     RuleCheck(known, rows, markers(stored), cases, seed)

@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{KeyFold, Laws, OrderingComparator, RowLayout, Version}
+import io.merganser.merge.{KeyFold, Laws, MerganserException, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Decisions, SortedRows, VersionBuffer}
 import io.merganser.table.base.{BaseFileFooter, BaseFileSection, RecentRows}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
@@ -376,7 +376,7 @@ final class SliceReader(
       // Read here, where a missing file is reported by name.
       val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
       new TableFileReader(storage, slice.partitionPath, base, columns, filters ++ more(footer), start, length,
-        Some(footer), visibility.columns(base.instant), section(footer))
+        Some(footer), visibility.columns(base.instant), section(footer), SliceReader.missing(config, base.path))
     }
   }
 
@@ -399,10 +399,9 @@ object SliceReader {
 
   private[slice] def missingNamed[T](config: TableConfig, what: => String)(read: => T): T =
     try read
-    catch {
-      case e: java.io.FileNotFoundException =>
-        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what,
-          "by" -> "the query's plan")
-          .causedBy(e)
-    }
+    catch { case e: java.io.FileNotFoundException => throw missing(config, what)(e) }
+
+  private def missing(config: TableConfig, what: => String)(cause: java.io.FileNotFoundException): MerganserException =
+    MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what, "by" -> "the query's plan")
+      .causedBy(cause)
 }

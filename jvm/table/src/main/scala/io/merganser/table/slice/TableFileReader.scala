@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import java.io.Closeable
+import java.io.{Closeable, FileNotFoundException}
 
 /**
  * Reads a table's base file with all columns of its rows, those included that the file does not store. Allows one pass,
@@ -21,6 +21,7 @@ import java.io.Closeable
  * @param known    the file's footer, if it was read before
  * @param versions how the columns are stored in the file, if the table has versions of them
  * @param section  see [[BaseFileReader]]
+ * @param missing  see [[BaseFileReader]]
  */
 final class TableFileReader(
     storage: Storage,
@@ -32,10 +33,11 @@ final class TableFileReader(
     length: Long = Long.MaxValue,
     known: Option[BaseFileFooter] = None,
     versions: Option[FileColumns] = None,
-    section: Option[BaseFileSection] = None
+    section: Option[BaseFileSection] = None,
+    missing: FileNotFoundException => Exception = identity
 ) extends Closeable {
   private[this] val file = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns.stored,
-    columns.usable(filters), start, length, known, versions, section)
+    columns.usable(filters), start, length, known, versions, section, missing)
 
   def footer: BaseFileFooter = file.footer
 

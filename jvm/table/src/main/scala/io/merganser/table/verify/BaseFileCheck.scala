@@ -82,8 +82,9 @@ final class BaseFileCheck(
       if (keyOf != null && key != null) {
         val value = keyOf(row).getUTF8String(0)
         if (value != key)
-          found.add(FindingKind.OtherKey, s"rows of ${base.name} whose key columns are " +
-            (if (value == null) "null" else "those of another record key"), text(key))
+          found.add(FindingKind.OtherKey,
+            s"rows of ${base.name} whose key columns are " +
+              (if (value == null) "null" else "those of another record key"), text(key))
       }
       if (pathOf != null) {
         val value = pathOf(row).getUTF8String(0)

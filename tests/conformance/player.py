@@ -84,7 +84,7 @@ class Player:
         kinds = [self._type(kind) for _, kind in schema]
         values = [tuple(decode(cell, kind) for cell, kind in zip(row, kinds)) for row in rows]
         columns = StructType([StructField(name, kind) for (name, _), kind in zip(schema, kinds)])
-        return self._spark.createDataFrame(self._spark.sparkContext.parallelize(values, 1), columns)
+        return self._spark.createDataFrame(values, columns).coalesce(1)
 
     def _type(self, ddl: str) -> DataType:
         if ddl not in self._types:

@@ -13,6 +13,7 @@ from typing import Any
 
 from interop.frames import Schema, frame_of, rows_of
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
+from interop.sessions import INTERPRETED, read_rows_as_pickled
 
 #: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
 QUIET = {
@@ -48,8 +49,10 @@ def start_session(jar: str | os.PathLike[str]) -> Any:
     time.tzset()
     from pyspark.sql import SparkSession
 
+    read_rows_as_pickled()
     settings = {
         **PYTHON_WORKERS,
+        **INTERPRETED,
         "spark.jars": str(Path(jar).resolve()),
         "spark.driver.memory": "1200m",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",

@@ -18,6 +18,7 @@ from sql_steps import Sql
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
+from interop.sessions import INTERPRETED, read_rows_as_pickled
 
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
@@ -34,6 +35,7 @@ JVM = (
 os.environ["JDK_JAVA_OPTIONS"] = " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "").split(), JVM])
 
 remember_java_names()
+read_rows_as_pickled()
 
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}
@@ -44,9 +46,6 @@ AT_MOST = 4
 
 #: How tests name the types of tables.
 TABLE_TYPES = {"cow": "cow", "mor": "mor", "COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
-
-#: How Spark runs expressions in half of the tests. Small tests spend a fifth of their time on the generation of code.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 #: Of what a run draws.
 SEED = int(os.environ.get("MERGANSER_SEED", "0"))

@@ -16,6 +16,8 @@ from merganser.errors import MerganserError
 
 def frame(spark: SparkSession, rows: Sequence[Any], schema: Any, parts: int = 1) -> DataFrame:
     """A frame whose partitions hold the rows in their order."""
+    if parts == 1:
+        return spark.createDataFrame(list(rows), schema).coalesce(1)
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, parts), schema)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
+from stopped_session import start
 
 VERSION = "hoodie.write.table.version"
 
@@ -81,19 +81,7 @@ def prepare(spark: SparkSession, name: str, path: str) -> None:
 
 
 def main(folder: str) -> None:
-    import merganser
-
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={folder}",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(Path(folder) / "tables"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    spark = merganser.session("killed", master="local[1]", config=settings)
-    print(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), flush=True)  # type: ignore[union-attr]
+    spark = start("killed", folder)
     for line in sys.stdin:
         request, name, path = line.rstrip("\n").split("\t")
         if request == "prepare":

@@ -20,7 +20,10 @@ from typing import Any
 
 from places import ROOT, TESTS
 
+from interop.sessions import INTERPRETED, read_rows_as_pickled
+
 DEFAULTS = {
+    **INTERPRETED,
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -127,6 +130,7 @@ def main(master: str, config: str, kind: str) -> None:
 
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the JVM prints goes to the log
+    read_rows_as_pickled()
     try:
         import merganser
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from feeds import commits_of, finish, options_of, stream, writer
 from followers import Follower
 from pyspark.sql import SparkSession
+from stopped_session import start
 
 
 def fill(spark: SparkSession, kind: str, feed: str, path: str, checkpoint: str) -> None:
@@ -34,19 +35,7 @@ def follow(spark: SparkSession, source: str, folder: str) -> None:
 
 
 def main(folder: str) -> None:
-    import merganser
-
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={folder}",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(Path(folder) / "tables"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    spark = merganser.session("streams", master="local[1]", config=settings)
-    print(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), flush=True)  # type: ignore[union-attr]
+    spark = start("streams", folder)
     for line in sys.stdin:
         name, *arguments = line.rstrip("\n").split("\t")
         globals()[name](spark, *arguments)

@@ -21,6 +21,7 @@ from conformance.cases import Case, load_cases, unknown_ids
 from conformance.judge import Verdict, judged
 from conformance.player import Played, Player
 from conformance.report import Report
+from interop.sessions import INTERPRETED
 
 CASES = load_cases()
 
@@ -55,8 +56,7 @@ PLAYERS = 3
 SESSION = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    **INTERPRETED,
 }
 
 

@@ -21,7 +21,7 @@ from frames import commit_metadata, load, rows_of
 from killed_writer import ACTIONS, VERSION, save
 from option_names import COW, TYPE
 from pyspark.sql import SparkSession
-from stopped import Stopped, copied, names_in
+from stopped import Stopped, copied, let_lease_pass, names_in
 
 from interop.hudi_engine import HudiEngine
 
@@ -51,8 +51,6 @@ KILLED = list(KILLS) if FULL else list(KILLS)[:1]
 
 #: How long a writer runs between two stops.
 SLICE_S = 0.001
-
-LEASE_S = 30
 
 
 class State(NamedTuple):
@@ -143,9 +141,7 @@ def grown_old(path: Path) -> None:
                 os.utime(file, (past, past))
     for file in clusterings(path):
         os.utime(file, (past, past))
-    lock = path / ".hoodie" / "lock"
-    if lock.exists():
-        time.sleep(max(0.0, lock.stat().st_mtime + LEASE_S + 1 - time.time()))
+    let_lease_pass(path)
 
 
 def clusterings(path: Path) -> list[Path]:
@@ -269,8 +265,7 @@ def test_hudi_reads_and_continues_a_table_whose_writer_was_killed(
 def test_a_reader_of_a_table_whose_writer_was_killed_sees_old_or_new_rows_and_the_next_writer_repairs_it(
     spark: SparkSession, left_behind: list[Left]
 ) -> None:
-    # The locks of the dead expire meanwhile.
-    for left in sorted(left_behind, key=lambda left: (left.path / ".hoodie" / "lock").exists()):
+    for left in left_behind:
         assert_repaired_by_us(spark, left)
     assert {left.action for left in left_behind} == set(ACTIONS)
     print(f"{len(left_behind)} tables, {len(KILLED)} of them of writers that were really killed")

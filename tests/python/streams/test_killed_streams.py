@@ -20,7 +20,7 @@ from followers import Follower
 from frames import load, rows_of
 from option_names import COW, MOR
 from pyspark.sql import SparkSession
-from stopped import Stopped, copied
+from stopped import Stopped, copied, let_lease_pass
 
 from merganser import Table
 
@@ -115,6 +115,7 @@ def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_wri
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
     for left in left_behind(process, tmp_path, "fill", str(feed.folder)):
         path = left.folder / "t"
+        let_lease_pass(path)
         writing = writer(stream(spark, feed.folder), left.folder / "checkpoint", options_of(left.kind, **inline))
         finish(writing.start(str(path)))
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
@@ -133,6 +134,7 @@ def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_no
         rows.write.format("merganser").options(**options_of(MOR)).mode("append").save(str(source))
     for left in left_behind(process, tmp_path, "copy", str(source)):
         path = left.folder / "t"
+        let_lease_pass(path)
         finish(writer(commits_of(spark, source), left.folder / "checkpoint", options_of(left.kind)).start(str(path)))
         assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded(), left
         assert writes_of(path, left.kind) == numbers_of(left.folder / "checkpoint")[1] + 1, left
@@ -170,6 +172,7 @@ def test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice(
     while not ((path / ".hoodie").exists() and len(timeline(path)) == 2):
         assert time.monotonic() < end
     process.kill()
+    let_lease_pass(path)
     finish(writer(stream(spark, feed.folder), checkpoint, options_of(COW)).start(str(path)))
     assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded()
     assert writes_of(path, COW) == len(feed.batches)

@@ -25,12 +25,27 @@ from dev.sbt import sbt
 
 HUDI_LINE = "3.5"  # the line of the Hudi bundle in the tests
 
-# Folders of tests/python that take minutes, and all other tests; those that take longest are first.
-FOLDERS = ("interop", "others", "sql", "rules", "stores", "services")
-NEWEST_FOLDERS = ("others", "sql", "interop")  # on the newest line, which runs a quarter of the tests
+DEFAULT, NEWEST = "default", "newest"  # lines; the newest one runs a quarter of the tests
 
-# Those whose tests wait for servers, locks and other processes half of their time: they run beside the others.
-WAITING = ("stores", "services")
+# Folders of tests/python that take minutes, and all other tests, in the order of their start. Tests of stores and
+# services wait for servers and other processes half of their time: they run beside sbt and the longest part, which
+# compute. After these the longest are first, so that all end at about the same time.
+PARTS = (
+    (DEFAULT, "interop"),
+    (DEFAULT, "stores"),
+    (DEFAULT, "services"),
+    (DEFAULT, "others"),
+    (NEWEST, "others"),
+    (DEFAULT, "rules"),
+    (NEWEST, "sql"),
+    (DEFAULT, "sql"),
+    (NEWEST, "interop"),
+)
+FOLDERS = [folder for line, folder in PARTS if line == DEFAULT]
+NEWEST_FOLDERS = [folder for line, folder in PARTS if line == NEWEST]
+
+# A statement on a small table leaves a core idle for a part of its time, so that two at a time do not fill two cores.
+AT_ONCE = 3
 
 NEWCOMER = "a newcomer's first steps, with the wheel alone"
 
@@ -137,22 +152,12 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     # Only the stamps: other commands may be reading the jars, each of which the build replaces atomically.
     remove(*(STATE / f"staged-{each}" for each in staging))
 
-    # Two at a time, and one that mostly waits: ScalaTest uses one core, and a statement on a small table less.
-    with ThreadPoolExecutor(max_workers=2) as pool, ThreadPoolExecutor(max_workers=1) as waiting:
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         scala = pool.submit(start_scalatest, environment, commands, newest)
         results.step("lint of Python", lambda: lint_python(environment))
         hudi_jar(Environment(HUDI_LINE))
-        parts = [Part(environment, folder, FOLDERS, variants="others" if newest else "") for folder in FOLDERS]
-        parts += [
-            Part(each, folder, NEWEST_FOLDERS, end_to_end=True, variants="some")
-            for each in newest
-            for folder in NEWEST_FOLDERS
-        ]
-        running = [
-            (part, (waiting if part.folder in WAITING else pool).submit(start_part, part, scala, started))
-            for part in parts
-        ]
-        newcomer = waiting.submit(start_newcomer, environment, scala, started)
+        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts_of(environment, newest)]
+        newcomer = pool.submit(start_newcomer, environment, scala, started)
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
             if isinstance(tests.exception(), NotBuilt):
@@ -163,6 +168,17 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
             results.closing.append(f"{NEWCOMER}: not run, because the jar could not be built")
         else:
             results.step(NEWCOMER, newcomer.result, timed=False)
+
+
+def parts_of(environment: Environment, newest: Sequence[Environment]) -> list[Part]:
+    """The parts of the pytests, in the order of their start."""
+    parts = []
+    for line, folder in PARTS:
+        if line == DEFAULT:
+            parts.append(Part(environment, folder, FOLDERS, variants="others" if newest else ""))
+        else:
+            parts += [Part(each, folder, NEWEST_FOLDERS, end_to_end=True, variants="some") for each in newest]
+    return parts
 
 
 class NotBuilt(Failed):

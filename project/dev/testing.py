@@ -133,8 +133,10 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     started = time.time()
     number = identifier(line)
     # The next commands do not run if a compilation fails.
-    # The jars come first: pytest waits for them.
-    commands = [f"spark{number}/compile", f"stage {' '.join(identifier(each) for each in staging)}", "lint"]
+    # The jars come first: pytest waits for them, and until then nothing else needs the second core.
+    ahead = [f"table{identifier(each.line)}/compileAhead" for each in newest]
+    commands = [" ".join(["all", f"spark{number}/compile", *ahead])]
+    commands += [f"stage {' '.join(identifier(each) for each in staging)}", "lint"]
     commands.append(f"spark{number}/Test/compile")
     if line == default_line():
         commands.append(f"bench{number}/compile")

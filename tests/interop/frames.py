@@ -23,7 +23,7 @@ def frame_of(spark: Any, schema: Schema, rows: Sequence[Sequence[Any]]) -> Any:
     return spark.createDataFrame(values, struct).coalesce(1)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _parsed(spark: Any, ddl: str) -> Any:
     return spark.createDataFrame([], ddl).schema
 

@@ -25,7 +25,7 @@ def read_rows_as_pickled() -> None:
 
 
 def _in_batches_of_any_size(parallelize: Callable[..., Any]) -> Any:
-    def parallelized(self: SparkContext, c: Any, numSlices: Any = None) -> Any:  # noqa: N803
+    def parallelized(self: SparkContext, c: Any, numSlices: Any = None) -> Any:
         made = parallelize(self, c, numSlices)
         if type(made._jrdd_deserializer) is BatchedSerializer:
             made._jrdd_deserializer = AutoBatchedSerializer(made._jrdd_deserializer.serializer)

@@ -27,6 +27,14 @@ pytestmark = pytest.mark.e2e
 EXAMPLE = ROOT / "examples" / "custom-merger"
 ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
 
+# For programs that leave these to spark-submit. A shuffle has 200 partitions otherwise, of one row.
+SMALL = [
+    "--conf spark.ui.enabled=false",
+    "--conf spark.sql.shuffle.partitions=1",
+    "--conf spark.sql.codegen.wholeStage=false",
+    "--conf spark.sql.codegen.factoryMode=NO_CODEGEN",
+]
+
 CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
 PAGE = "docs/custom-mergers.md"
 
@@ -73,7 +81,7 @@ def run(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(
     jar: Path, spark: SparkSession, tmp_path: Path
 ) -> None:
-    done = run(EXAMPLE / "orders.py", jar, tmp_path)
+    done = run(EXAMPLE / "orders.py", jar, tmp_path, PYSPARK_SUBMIT_ARGS=" ".join([*SMALL, "pyspark-shell"]))
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"^(?:.*[\r\])])?([a-z_ ]+): (o1 .*)$", done.stdout, re.MULTILINE)
     shipped, delivered = ROW.format(state="shipped"), ROW.format(state="delivered")
@@ -93,14 +101,7 @@ def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_tol
 
 def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
     python, sql = snippets(PAGE, "python")[0], snippets(PAGE, "sql")
-    # The snippets leave these to spark-submit.
-    flags = [
-        "--master local[1]",
-        "--conf spark.ui.enabled=false",
-        "--conf spark.sql.shuffle.partitions=1",
-        f"--conf spark.sql.warehouse.dir={tmp_path}",
-        "pyspark-shell",
-    ]
+    flags = ["--master local[1]", *SMALL, f"--conf spark.sql.warehouse.dir={tmp_path}", "pyspark-shell"]
     program = f"{python.replace('max-price.jar', str(jar))}{RESULT.format(sql=sql)}"
     done = run("-c", program, PYSPARK_SUBMIT_ARGS=" ".join(flags))
     assert done.returncode == 0, done.stderr[-4000:]

@@ -38,7 +38,7 @@ remember_java_names()
 read_rows_as_pickled()
 
 #: Tests that use one of these start a Spark session, a server or a build, here or in a process of their own. What a
-#: module starts for its tests stays while they run one after the other: one of them that went first would start it twice.
+#: module starts for its tests stays while they run one after the other: one that went first would start it twice.
 SLOW_FIXTURES = {"spark", "hudi", "server", "store", "running", "classes", "jar"}
 
 #: Variants that a test keeps at least where it runs for some of them, and of how many it keeps one at least.

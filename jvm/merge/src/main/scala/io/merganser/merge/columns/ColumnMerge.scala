@@ -81,6 +81,12 @@ private[columns] final class ColumnMerge(
   private def read(row: InternalRow): InternalRow =
     if (row.isInstanceOf[MergedRow] || (row eq copied.row) || (row eq own)) row.copy() else row
 
+  /**
+   * The columns of the two rows that were set. A merge that failed has not changed them, other than the row of an
+   * earlier merge that it was given.
+   */
+  def versions: InternalRow = both
+
   /** Whether the result differs from the older version; only where the newer one is late-arriving. */
   def changes: Boolean = difference.eval(both)
 

@@ -2,7 +2,7 @@
 package io.merganser.merge.columns
 
 import io.merganser.merge._
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, JoinedRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -150,7 +150,9 @@ final class ColumnRule(
       // Partial versions are buffered uncombined: the older version has a row.
       lacks(older, 0).foreach(column => throw new IllegalStateException(s"'$column' is missing in the older version"))
       lacks(newer, schema.length).foreach { column =>
-        throw failure(i, older, newer, s"the newer version does not provide '$column', which it reads", null)
+        def value(version: Version) = ColumnRule.text(RowLayout.valueAt(version.row, i, schema(i).dataType))
+        throw failure(i, newer, value(older), value(newer),
+          s"the newer version does not provide '$column', which it reads", null)
       }
     }
 
@@ -177,26 +179,33 @@ final class ColumnRule(
 
   /** Names the column by merging each on its own. */
   private def failed(merge: ColumnMerge, older: Version, newer: Version, failure: Throwable): Throwable = {
-    val row = new JoinedRow(older.row, newer.row)
     val column = merge.values.indices.find(i =>
-      try { merge.values(i).eval(row); false }
+      try { merge.values(i).eval(merge.versions); false }
       catch { case NonFatal(_) => true })
-    column.fold(failure)(this.failure(_, older, newer, s"it threw $failure", failure))
+    def value(i: Int, at: Int) = ColumnRule.text(RowLayout.valueAt(merge.versions, at, schema(i).dataType))
+    column.fold(failure)(i =>
+      this.failure(i, newer, value(i, i), value(i, RowAccess.numFields(older.row) + i), s"it threw $failure", failure))
   }
 
-  private def failure(i: Int, older: Version, newer: Version, reason: String, cause: Throwable): MergerFailure = {
-    def value(version: Version) =
-      String.valueOf(RowLayout.valueAt(version.row, i, schema(i).dataType)).take(ColumnRule.TextLength)
+  private def failure(
+      i: Int,
+      newer: Version,
+      olderValue: String,
+      newerValue: String,
+      reason: String,
+      cause: Throwable
+  ): MergerFailure =
     new MergerFailure(
       Seq("merger" -> s"function '${functions(i)}' of column '${schema(i).name}'",
-        "key" -> layout.key(newer.row).toString.take(200), "older" -> value(older), "newer" -> value(newer),
+        "key" -> layout.key(newer.row).toString.take(200), "older" -> olderValue, "newer" -> newerValue,
         "reason" -> reason),
       cause)
-  }
 }
 
 private object ColumnRule {
 
   /** Approximate number of characters of a value in a message. */
   private val TextLength = 200
+
+  private def text(value: Any): String = String.valueOf(value).take(TextLength)
 }

@@ -95,4 +95,17 @@ class MergedRowSuite extends AnyFunSuite {
       Seq("3 5 a 1+4", "3 6 b 2+4"), Seq("3 13 a 1+4+8", "3 14 b 2+4+8"),
       Seq("9 29 e 1+4+8+16", "9 30 e 2+4+8+16")))
   }
+
+  test("a function that fails on a merged row is named, with the values that it had") {
+    val schema = StructType.fromDDL("k STRING, ts INT, a INT, b INT")
+    val layout = RowLayout(schema, "k", Seq("ts"), Nil)
+    val fold   = new KeyFold(new ColumnRule(layout,
+        Map("a" -> ColumnFunction.Sum, "b" -> ColumnFunction.Sum).getOrElse(_, ColumnFunction.Last), Nil, Nil))
+    def version(ts: Int, a: Int, b: Int) = layout.fill(new Version,
+      new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, a, b)))
+    val merged  = fold.merge(version(9, Int.MaxValue - 5, 1), version(1, 0, 1))
+    val failure = intercept[MerganserException](fold.merge(merged, version(2, 3, Int.MaxValue)))
+    assert(Seq("merger", "older", "newer").map(failure.parameters) ==
+      Seq("function 'sum' of column 'b'", "2", Int.MaxValue.toString))
+  }
 }

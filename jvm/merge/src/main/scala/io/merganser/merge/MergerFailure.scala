@@ -14,7 +14,7 @@ private[merge] final class MergerFailure(parameters: Seq[(String, Any)], cause: 
 
 private object MergerFailure {
 
-  /** Spark's errors name a setting that has no effect on merges, and a place in the expression on lines of their own. */
+  /** Spark's errors name a setting that has no effect on merges, and the place in the expression on further lines. */
   private val Hint = """(?s) *(If necessary set \S+ to \S+ to bypass this error[^.]*\.|\n== SQL.*)\.?$""".r
 
   def withoutHint(text: String): String = Hint.replaceFirstIn(Hint.replaceFirstIn(text, ""), "").stripSuffix(".")

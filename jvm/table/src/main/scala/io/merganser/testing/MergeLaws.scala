@@ -8,8 +8,8 @@ import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.types.StructType
 
 /**
- * Checks the laws of a merge rule on random versions of a row, for the tests of those who write one: a merger, a payload
- * class, or functions of columns. There is no table, and no session is needed.
+ * Checks the laws of a merge rule on random versions of a row, for the tests of those who write one: a merger, a
+ * payload class, or functions of columns. There is no table, and no session is needed.
  */
 object MergeLaws {
 

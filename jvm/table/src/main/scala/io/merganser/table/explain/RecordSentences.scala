@@ -164,8 +164,8 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
   private[this] val ruleName = RecordSentences.nameOf(rule, withExpressions = false)
 
   /**
-   * Whether a version changes no column although it is merged: it is late-arriving by the ordering fields of a group, and
-   * has no other columns that would replace those of the row.
+   * Whether a version changes no column although it is merged: it is late-arriving by the ordering fields of a group,
+   * and has no other columns that would replace those of the row.
    */
   def changesNothing(step: TraceStep): Boolean =
     groupOrders.nonEmpty && !step.version.isDelete && !step.before.isDelete && !step.after.isDelete &&

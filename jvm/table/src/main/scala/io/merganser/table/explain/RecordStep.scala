@@ -28,7 +28,7 @@ object RecordDecision {
   /** It removed the row; a tombstone where there was none. */
   case object Deleted extends RecordDecision("deleted")
 
-  /** A partial version without a row that it belongs to, or a delete that is not late-arriving, which the rule ignores. */
+  /** A partial version without a row that it belongs to, or a delete that the rule ignores and that is not late. */
   case object Ignored extends RecordDecision("ignored")
 
   /** A base file has the row that earlier versions resulted in. */

@@ -11,6 +11,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** The functions of a layout's columns, and the resolved expressions among them. */
 private[columns] final class ColumnValues(val functions: Array[ColumnFunction], computed: Map[Int, Expression]) {
 
+  /** Compiles merges: parts of Spark's expressions read settings when code is generated for them. */
+  def compiling[T](compile: => T): T = if (computed.isEmpty) compile else ExpressionSettings.during(compile)
+
   /** The merged value of a column, of references to the columns of each version. */
   def apply(i: Int, isLate: Boolean, older: Int => Expression, newer: Int => Expression): Expression =
     functions(i) match {
@@ -65,7 +68,7 @@ private[columns] final class ColumnMerge(
   private[this] val difference       = if (isLate) Predicate.create(anyChange) else null
   private[this] val copied           = new PackedCopy
   private[this] val patch            = if (isLate) null else patches
-  private[this] lazy val project     = UnsafeProjection.create(values)
+  private[this] lazy val project     = merged.compiling(UnsafeProjection.create(values))
   private[this] lazy val view        = if (schema.forall(field => MergedRow.reads(field.dataType))) viewed else null
   private[this] var own: InternalRow = _
 
@@ -114,7 +117,7 @@ private[columns] final class ColumnMerge(
     val computed = schema.indices.filter(i => values(i) != older(i) && values(i) != newer(i))
     val at = schema.indices.map(i =>
       if (values(i) == older(i)) i else if (values(i) == newer(i)) olderWidth + i else ~computed.indexOf(i))
-    new MergedRow(both, at.toArray, UnsafeProjection.create(computed.map(values)), project)
+    new MergedRow(both, at.toArray, merged.compiling(UnsafeProjection.create(computed.map(values))), project)
   }
 
   private def older(i: Int): Expression = BoundReference(i, schema(i).dataType, nullable = true)

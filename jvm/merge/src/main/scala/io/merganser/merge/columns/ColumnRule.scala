@@ -132,10 +132,10 @@ final class ColumnRule(
     while (i < merges.length && !merges(i).isFor(late, width, older.provided, newer.provided)) i += 1
     if (i == merges.length) {
       requireRead(older, newer)
-      def made = new ColumnMerge(schema, new ColumnValues(functions, computed), isMetadata, late,
-        isLate = late == (1 << clocks.length) - 1, clockOf.map(clock => (late & (1 << clock)) != 0), width,
-        older.provided, newer.provided)
-      merges += (if (computed.isEmpty) made else ExpressionSettings.during(made))
+      val values = new ColumnValues(functions, computed)
+      merges += values.compiling(new ColumnMerge(schema, values, isMetadata, late,
+          isLate = late == (1 << clocks.length) - 1, clockOf.map(clock => (late & (1 << clock)) != 0), width,
+          older.provided, newer.provided))
     }
     merges(i)
   }

@@ -96,7 +96,7 @@ private[merge] final class RuleExpression(sql: String) extends Serializable {
             }
             resolved
           }
-          found.map(shifted(_, read, schema))
+          found.map(value => ExpressionSettings.during(shifted(value, read, schema)))
       }
     }
 

@@ -15,10 +15,10 @@ final case class RuleInference(properties: Map[String, String], orderingFields: 
 
 object RuleInference {
 
-  private val Models  = "org.apache.hudi.common.model."
-  private val Default = Models + "DefaultHoodieRecordPayload"
-  private val Latest  = Models + "OverwriteWithLatestAvroPayload"
-  private val Event   = Models + "EventTimeAvroPayload"
+  private val Models         = "org.apache.hudi.common.model."
+  private[table] val Default = Models + "DefaultHoodieRecordPayload"
+  private val Latest         = Models + "OverwriteWithLatestAvroPayload"
+  private val Event          = Models + "EventTimeAvroPayload"
 
   /** What version 9 stores instead of a payload class. */
   private final case class Translation(

@@ -218,7 +218,7 @@ object StoredRule {
    * Modes that replace no value of a full row. A column that a version does not provide keeps its value under every
    * mode, and a writer that has no column of the table writes its default, which is null.
    */
-  private val WithoutEffect = Set("NONE", "KEEP_VALUES", "FILL_DEFAULTS")
+  private[table] val WithoutEffect = Set("NONE", "KEEP_VALUES", "FILL_DEFAULTS")
 
   private def missing(partialUpdateMode: String, table: TableConfig): Option[MissingValues] = partialUpdateMode match {
     case "IGNORE_DEFAULTS" => Some(MissingValues.Nulls)

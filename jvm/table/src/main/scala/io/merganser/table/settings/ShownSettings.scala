@@ -1,11 +1,14 @@
 package io.merganser.table.settings
 
+import io.merganser.table.options.Names.lower
 import io.merganser.table.options.{OptionEntry, OptionScope, Options}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
-import io.merganser.table.rule.MergeMode
+import io.merganser.table.rule.{MergeMode, RuleInference, StoredRule}
 
 /** A table's stored settings, as TBLPROPERTIES of a CREATE TABLE that creates another table of the same kind. */
 object ShownSettings {
+
+  private[settings] val PartialUpdateMode = "hoodie.table.partial.update.mode"
 
   /** The settings that the properties of a catalog's entry lack, under any alias. */
   def beside(entry: Map[String, String], config: TableConfig): Map[String, String] = {
@@ -26,18 +29,38 @@ object ShownSettings {
 
   /** The payload class that a table of version 9 was created with implies all settings derived from it. */
   private def merge(config: TableConfig): Map[String, String] = {
-    val payload = config.legacyPayloadClass.orElse(config.payloadClass)
+    val usersId = config.strategyId.filterNot(MergeMode.StrategyId.known)
+    // Before version 9 a table stores a payload class beside a user's strategy too.
+    val isUnnamed = usersId.isDefined && config.version < 9
+    val payload =
+      config.legacyPayloadClass.orElse(config.payloadClass.filterNot(isUnnamed && _ == RuleInference.Default))
     val mode = payload match {
-      case Some(name)                    => Seq(Options.PayloadClass.key -> name)
+      case Some(name) =>
+        Seq(Options.PayloadClass.key -> name) ++ usersId.map(Options.StrategyIdOption.key -> _)
       case None if config.rule.isDefined => config.rule.map(rule => Options.RuleText.key -> rule.text).toSeq
       case None =>
         Seq(Options.StoredMergeMode.key -> MergeMode.of(config).name) ++
           config.strategyId.filter(_ => MergeMode.of(config) == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)
     }
-    val markers =
-      Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => config.mergeProperties.get(e.key).map(e.key -> _))
-    (if (config.legacyPayloadClass.isDefined) mode else mode ++ markers).toMap
+    (mode ++ mergeProperties(config) ++ partialUpdateMode(config)).toMap
   }
+
+  /** Those that the payload class does not imply; delete column and marker by the names of their options. */
+  private def mergeProperties(config: TableConfig): Map[String, String] = {
+    val implied = config.legacyPayloadClass.fold(Map.empty[String, String]) { name =>
+      RuleInference.infer(config.version, None, None, Some(name), Nil, Map.empty).properties
+    }
+    val markers = Seq(Options.DeleteField, Options.DeleteMarker).map(_.key)
+    config.mergeProperties.collect {
+      case (key, value) if !implied.get(Options.MergePropertyPrefix + key).contains(value) =>
+        (if (markers.contains(key)) key else Options.MergePropertyPrefix + key) -> value
+    }
+  }
+
+  /** A mode without the payload class that implies it, which no new table stores: CREATE TABLE refuses it by name. */
+  private def partialUpdateMode(config: TableConfig): Option[(String, String)] =
+    config.partialUpdateMode.filter(_ => config.legacyPayloadClass.isEmpty).filterNot(StoredRule.WithoutEffect)
+      .map(PartialUpdateMode -> _)
 
   private def paths(config: TableConfig): Map[String, String] = {
     val spec     = config.properties.get(Stored.Partitions).filter(_.contains(':'))
@@ -80,7 +103,7 @@ object ShownSettings {
   private def nonEmpty(key: String, fields: Seq[String]): Map[String, String] =
     if (fields.isEmpty) Map.empty else Map(key -> fields.mkString(","))
 
-  private def optionOf(key: String): Option[OptionEntry] = Options.byName.get(key.toLowerCase(java.util.Locale.ROOT))
+  private[settings] def optionOf(key: String): Option[OptionEntry] = Options.byName.get(lower(key))
 
   private object Stored {
     val Partitions     = "hoodie.table.partition.fields"

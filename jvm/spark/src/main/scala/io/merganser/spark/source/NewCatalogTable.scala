@@ -8,7 +8,7 @@ import io.merganser.table.commit.Creation
 import io.merganser.table.options.{Options, OwnProperties, Settings}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
-import io.merganser.table.settings.{NewTable, TableConflicts}
+import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -76,6 +76,15 @@ final class NewCatalogTable(
     if (known.isEmpty && location.isEmpty && exists)
       throw MerganserException("TABLE_FOLDER_TAKEN", "table" -> name, "path" -> storage.basePath)
 
+  /**
+   * @param written options of the write that fills the table
+   * @throws MerganserException DRY_RUN_UNSUPPORTED
+   */
+  def requireNoDryRun(written: Map[String, String]): Unit =
+    if (WriteConfig.isDryRun(written, FrameWrite.sessionConf(session)))
+      throw MerganserException("DRY_RUN_UNSUPPORTED", "what" -> "a statement that creates a table",
+        "key" -> Options.DryRun.key)
+
   /** The statement's options with its partitioning, as options of a write to an existing table. */
   def asWriteOptions: Map[String, String] =
     if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
@@ -84,8 +93,10 @@ final class NewCatalogTable(
    * Creates the folder and the files that make it a table.
    *
    * @param written options of the write that fills it; only a data frame has any
+   * @throws MerganserException DRY_RUN_UNSUPPORTED, NO_TABLE_AND_NO_COLUMNS, and what [[NewTable.properties]] throws
    */
   def make(written: Map[String, String] = Map.empty): Unit = {
+    requireNoDryRun(written)
     if (columns.isEmpty)
       throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
     val data = AvroSchemas.stored(MetaColumns.ofUser(columns))

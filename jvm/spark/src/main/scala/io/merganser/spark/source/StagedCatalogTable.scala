@@ -7,7 +7,7 @@ import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.options.{Options, OverwriteMode, WriteOperation, WriteSource}
+import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -55,9 +55,7 @@ final class StagedCatalogTable(
 
   /** Only a data frame's write has options of its own: a statement's are properties of the table. */
   private def write(frame: DataFrame, options: Map[String, String]): Unit = {
-    if (WriteConfig.isDryRun(options, FrameWrite.sessionConf(session)))
-      throw MerganserException("DRY_RUN_UNSUPPORTED", "what" -> "a statement that creates a table",
-        "key" -> Options.DryRun.key)
+    described.requireNoDryRun(options)
     val source  = if (options.isEmpty) WriteSource.SqlInsert else WriteSource.DataFrameWrite
     val storage = described.storage
     if (described.exists) {

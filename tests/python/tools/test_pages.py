@@ -56,6 +56,9 @@ assert (seats.dataType.simpleString(), seats.nullable) == ("bigint", True)
     "sql": """
 assert [row.fare for row in spark.read.format("merganser").load(path).collect()] == [4.0]
 assert spark.table("trips").count() == 0
+for like in ("trips_test", "trips_cow"):
+    assert spark.table(like).schema == spark.table("trips").schema
+    spark.sql(f"DROP TABLE {like}")
 """,
     "recipes": """
 # What the delete by law leaves: the newest base file, without the deleted row.

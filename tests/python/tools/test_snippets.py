@@ -43,7 +43,7 @@ RUN = {
     "docs/rule-laws.md": {"test_rule_laws": "python*2 sql scala"},
     "docs/savepoints.md": {"test_savepoints": "python*2 sql*2"},
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
-    "docs/sql.md": {"test_pages": "python sql*3"},
+    "docs/sql.md": {"test_pages": "python sql*4"},
     "docs/streams.md": {"test_stream_sink": "python*4"},
     "docs/tombstones.md": {"test_tombstones": "python sql"},
     "docs/tutorial.md": {"test_pages": "python*10"},

@@ -200,6 +200,44 @@ def test_tables_of_other_formats_are_merged_into_ours_and_filled_from_them(sql: 
     assert sql.rows(theirs) == [(1, 5, "a")]
 
 
+def test_a_table_like_another_one_has_its_columns_and_settings_in_every_catalog(sql: Sql, lake: str) -> None:
+    table = sql.create(
+        "mor", "id int COMMENT 'the key', ts bigint, n int, p string", by="p", **{"merganser.rule.column.n": "sum"}
+    )
+    sql.run(f"CREATE NAMESPACE {lake}.birds")
+    there = f"{lake}.birds.ducks"
+    unnamed = {"hoodie.table.name", "hoodie.database.name", "hoodie.table.checksum", "hoodie.table.create.schema"}
+    stored = {k: v for k, v in properties(sql.folder(table)).items() if k not in unnamed}
+    for name, like in ((sql.name(), table), (there, table), (f"spark_catalog.default.{sql.name()}", there)):
+        sql.run(f"CREATE TABLE {name} LIKE {like}")
+        assert stored.items() <= properties(sql.folder(name)).items()
+        assert sql.run(f"DESCRIBE TABLE {name}") == sql.run(f"DESCRIBE TABLE {table}")
+        assert sql.rows(name) == []
+        with sql.settings({"hoodie.spark.sql.insert.into.operation": "upsert"}):
+            sql.run(f"INSERT INTO {name} VALUES (1, 1, 2, 'x')")
+            sql.run(f"INSERT INTO {name} VALUES (1, 2, 3, 'x')")
+        assert sql.rows(name) == [(1, 2, 5, "x")]
+        assert "ALREADY_EXISTS" in sql.fails(f"CREATE TABLE {name} LIKE {like}")
+        sql.run(f"CREATE TABLE IF NOT EXISTS {name} LIKE {like}")
+    assert sql.rows(table) == []
+    other = sql.name()
+    sql.run(f"CREATE TABLE {other} LIKE {table} TBLPROPERTIES (type = 'cow', 'merganser.rule.default' = 'first')")
+    made = properties(sql.folder(other))
+    assert made["hoodie.table.type"] == "COPY_ON_WRITE"
+    assert "sum" not in made["merganser.rule"]
+    none = sql.name()
+    assert "UNKNOWN_OPTION" in sql.fails(f"CREATE TABLE {none} LIKE {table} TBLPROPERTIES (primaryKeys = 'n')")
+    assert "HUDI_NOT_LOADED" in sql.fails(f"CREATE TABLE {none} LIKE {table} USING hudi")
+    assert sql.run(f"SHOW TABLES LIKE '{none}'") == []
+    files, view = sql.name(), sql.name()
+    sql.run(f"CREATE TABLE {files} LIKE {there} USING parquet")
+    assert sql.spark.table(files).columns == sql.spark.table(table).columns
+    assert sql.run(f"SHOW PARTITIONS {files}") == []
+    sql.run(f"CREATE TEMPORARY VIEW {view} AS SELECT id FROM {table}")
+    sql.run(f"CREATE TABLE {none} LIKE {view}")
+    assert {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {none}")}["Provider"] == "parquet"
+
+
 # --- Hive's metastore ----------------------------------------------------------------------------------------
 
 HIVE = """
@@ -268,6 +306,9 @@ HIVE = """
     spark.sql("INSERT INTO padded VALUES (1, 'x')")
     assert rows("SELECT * FROM padded WHERE c = 'x'") == [(1, "x ")]
     assert tuple(spark.sql("DESCRIBE TABLE padded").collect()[1])[:2] == ("c", "char(2)")
+    spark.sql("CREATE TABLE liked LIKE padded")
+    spark.sql("INSERT INTO liked VALUES (2, 'y')")
+    assert rows("SELECT * FROM liked") == [(2, "y ")] and rows("SELECT * FROM padded") == [(1, "x ")]
     made = "USING merganser TBLPROPERTIES (primaryKey = 'id')"
     spark.sql(f"CREATE OR REPLACE TABLE padded {{made}} COMMENT 'new' AS SELECT 1 id, 'longer' d")
     spark.sql("INSERT INTO padded VALUES (2, 'longest')")

@@ -103,6 +103,9 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     if (isOurs(properties)) createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else super.createTable(name, columns, partitions, properties)
 
+  override private[spark] def createLike(name: Identifier, described: LikeTable): Table =
+    NewCatalogTable.createLike(SparkSession.active, new SessionEntries(SparkSession.active), name, described)
+
   override def stageCreate(
       name: Identifier,
       schema: StructType,

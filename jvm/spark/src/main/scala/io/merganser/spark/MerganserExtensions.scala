@@ -3,6 +3,7 @@ package io.merganser.spark
 import io.merganser.spark.sql.{
   CallParser,
   ColumnRetyping,
+  CreateTableLikes,
   RowLevelCommandStrategy,
   DescribeStrategy,
   StarExpansion,
@@ -37,6 +38,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     // Analyzer extensions. The order matters: commands are deferred before their stars are expanded, and released last.
     extensions.injectResolutionRule(_ => FrameWriteDetection)
     extensions.injectResolutionRule(_ => ColumnRetyping)
+    extensions.injectResolutionRule(CreateTableLikes(_))
     extensions.injectResolutionRule(MergedRows.Resolve(_))
     extensions.injectResolutionRule(_ => MetaColumnsOfViews)
     extensions.injectPostHocResolutionRule(_ => MetaColumnsOfViews.Restore)

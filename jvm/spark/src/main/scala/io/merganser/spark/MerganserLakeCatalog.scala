@@ -87,6 +87,11 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
   ): Table =
     createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
 
+  override private[spark] def createLike(name: Identifier, described: LikeTable): Table = {
+    requireNew(name, described.properties)
+    NewCatalogTable.createLike(session, entries, name, described)
+  }
+
   override def alterTable(name: Identifier, changes: TableChange*): Table = {
     val path = if (MerganserTable.isPath(name)) name.name else placeOf(name)
     TableAlteration.ofFolder(session, path, label(name), changes)

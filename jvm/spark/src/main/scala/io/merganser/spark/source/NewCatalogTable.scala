@@ -27,6 +27,7 @@ import scala.collection.JavaConverters._
  * @param entries    of the catalog
  * @param columns    of the statement or its query; may be empty where the folder holds a table
  * @param properties of the statement, Spark's own among them
+ * @param isLike     true if the session's defaults for new tables do not apply
  */
 final class NewCatalogTable(
     session: SparkSession,
@@ -34,8 +35,10 @@ final class NewCatalogTable(
     name: Identifier,
     columns: StructType,
     partitions: Array[Transform],
-    properties: util.Map[String, String]
+    properties: util.Map[String, String],
+    isLike: Boolean = false
 ) {
+  private val sessionConf   = if (isLike) Map.empty[String, String] else FrameWrite.sessionConf(session)
   private val allProperties = properties.asScala.toMap
   private val location      = allProperties.get(TableCatalog.PROP_LOCATION)
   private val known         = entries.known(name)
@@ -106,7 +109,7 @@ final class NewCatalogTable(
         data,
         name.name,
         partitionBy = by,
-        sessionConf = FrameWrite.sessionConf(session),
+        sessionConf = sessionConf,
         bySql = written.isEmpty,
         database = name.namespace.lastOption,
         createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
@@ -126,7 +129,7 @@ final class NewCatalogTable(
    */
   def requireSame(): Unit = {
     val stored = OpenTable.load(storage)
-    TableConflicts.settled(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), stored.config)
+    TableConflicts.settled(Settings.ofWrite(asWriteOptions, sessionConf), stored.config)
     if (columns.nonEmpty) FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
   }
 
@@ -182,8 +185,14 @@ object NewCatalogTable {
       columns: StructType,
       partitions: Array[Transform],
       properties: util.Map[String, String]
-  ): MerganserTable = {
-    val table  = new NewCatalogTable(session, entries, name, columns, partitions, properties)
+  ): MerganserTable =
+    create(new NewCatalogTable(session, entries, name, columns, partitions, properties))
+
+  /** CREATE TABLE … LIKE. */
+  def createLike(session: SparkSession, entries: TableEntries, name: Identifier, like: LikeTable): MerganserTable =
+    create(new NewCatalogTable(session, entries, name, like.columns, like.partitions, like.properties, isLike = true))
+
+  private def create(table: NewCatalogTable): MerganserTable = {
     val exists = table.exists
     table.requireFreeFolder()
     if (exists) table.requireSame() else table.make()

@@ -6,7 +6,7 @@ import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.catalyst.parser.ParseException
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
 
 /** Resolves the names and paths of tables that users write. */
 private[spark] object TableNames {
@@ -40,19 +40,22 @@ private[spark] object TableNames {
     try TableConfig.exists(OpenTable.storage(session, word))
     catch { case _: IllegalArgumentException => false } // it is not a path
 
-  /** The table of a name of one or more parts, resolved in the session's current catalog and namespace. */
-  def named(session: SparkSession, parts: Seq[String]): Option[Table] = {
+  /** The table of a name of one or more parts. */
+  def named(session: SparkSession, parts: Seq[String]): Option[Table] = located(session, parts) match {
+    case (catalog: TableCatalog, name) =>
+      try Some(catalog.loadTable(name))
+      catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
+    case _ => None
+  }
+
+  /** The catalog of a name of one or more parts, by default the session's current one, and the name in that catalog. */
+  def located(session: SparkSession, parts: Seq[String]): (CatalogPlugin, Identifier) = {
     val catalogs = session.sessionState.catalogManager
     val (catalog, rest) =
       if (parts.length > 1 && catalogs.isCatalogRegistered(parts.head)) (catalogs.catalog(parts.head), parts.tail)
       else (catalogs.currentCatalog, parts)
     val isCurrent = rest.length == 1 && rest.length == parts.length
     val namespace = if (isCurrent) catalogs.currentNamespace else rest.dropRight(1).toArray
-    catalog match {
-      case tables: TableCatalog =>
-        try Some(tables.loadTable(Identifier.of(namespace, rest.last)))
-        catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
-      case _ => None
-    }
+    (catalog, Identifier.of(namespace, rest.last))
   }
 }

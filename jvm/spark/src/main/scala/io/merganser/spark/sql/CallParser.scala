@@ -12,7 +12,8 @@ import org.apache.spark.sql.internal.{SQLConf, VariableSubstitution}
 import scala.util.control.NonFatal
 
 /**
- * Parses `CALL name(parameter => value, …)` for our procedures; every other statement goes to the parser before it.
+ * Parses `CALL name(parameter => value, …)` for our procedures, and `CREATE TABLE … LIKE` with names that Spark's
+ * parser does not take; every other statement goes to the parser before it.
  *
  * A procedure's name is unqualified, or qualified by `system` or by one of our catalogs. Values are constant
  * expressions or parameter markers; leading arguments may be positional.
@@ -22,7 +23,10 @@ import scala.util.control.NonFatal
 final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String])
     extends DelegatingParser {
 
-  override protected def own(text: String): Option[LogicalPlan] = CallParser.read(text).flatMap { call =>
+  override protected def own(text: String): Option[LogicalPlan] =
+    call(text).orElse(CreateTableLikes.ofText(session, text, inner))
+
+  private def call(text: String): Option[LogicalPlan] = CallParser.read(text).flatMap { call =>
     val parts = inner.parseMultipartIdentifier(call.name)
     CallParser.catalogOf(parts) match {
       case Some(catalog) if !isOurs(catalog) => None

@@ -27,7 +27,7 @@ import scala.util.Try
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
 
-  private val SessionCatalog = "spark_catalog"
+  val SessionCatalog = "spark_catalog"
 
   /** What to write instead, by the first words. */
   private val OfDelta = Seq(

@@ -99,7 +99,7 @@ class MergedRowSuite extends AnyFunSuite {
   test("a function that fails on a merged row is named, with the values that it had") {
     val schema = StructType.fromDDL("k STRING, ts INT, a INT, b INT")
     val layout = RowLayout(schema, "k", Seq("ts"), Nil)
-    val fold   = new KeyFold(new ColumnRule(layout,
+    val fold = new KeyFold(new ColumnRule(layout,
         Map("a" -> ColumnFunction.Sum, "b" -> ColumnFunction.Sum).getOrElse(_, ColumnFunction.Last), Nil, Nil))
     def version(ts: Int, a: Int, b: Int) = layout.fill(new Version,
       new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, a, b)))

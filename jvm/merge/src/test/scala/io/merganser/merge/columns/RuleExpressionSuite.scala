@@ -73,14 +73,16 @@ class RuleExpressionSuite extends AnyFunSuite {
     val schema  = StructType.fromDDL("k STRING, ts INT, d DECIMAL(38, 18), n DECIMAL(18, 6), s STRING")
     val layout  = RowLayout(schema, "k", Seq("ts"), None)
     val columns = Map("d" -> "old.d * new.d", "n" -> "old.d * new.d", "s" -> "cast(array(new.ts, null) AS string)")
-    def row(ts: Int, d: String): Version = layout.fill(new Version, UnsafeProjection.create(schema)(
+    def row(ts: Int, d: String): Version = layout.fill(new Version,
+      UnsafeProjection.create(schema)(
         new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, Decimal(BigDecimal(d), 38, 18),
             Decimal(BigDecimal(d), 18, 6), null))).copy())
     def results = for ((column, sql) <- columns.toSeq.sorted; ts <- Seq(4, 6)) yield {
-      val fold   = new KeyFold(new ColumnRule(layout, Map(column -> Computed(sql)).getOrElse(_, Last), Nil, Nil))
-      val at     = schema.fieldIndex(column)
-      val result = try RowLayout.valueAt(fold.merge(row(5, "123.5"), row(ts, "10")).row, at, schema(at).dataType)
-      catch { case e: MerganserException => e.parameters("reason") }
+      val fold = new KeyFold(new ColumnRule(layout, Map(column -> Computed(sql)).getOrElse(_, Last), Nil, Nil))
+      val at   = schema.fieldIndex(column)
+      val result =
+        try RowLayout.valueAt(fold.merge(row(5, "123.5"), row(ts, "10")).row, at, schema(at).dataType)
+        catch { case e: MerganserException => e.parameters("reason") }
       s"$column $ts $result"
     }
     val session = new SQLConf

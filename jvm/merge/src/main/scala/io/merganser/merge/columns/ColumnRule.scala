@@ -61,6 +61,8 @@ final class ColumnRule(
       case function                            => function
     })
   private[this] val isMetadata: Array[Boolean] = schema.fieldNames.map(metadata.contains)
+  private[this] val isFixed: Array[Boolean] =
+    schema.indices.map(i => i == layout.keyOrdinal || fixed(schema(i).name)).toArray
 
   /** Whether a version wins or loses as a whole: no column of this layout needs another function. */
   private[this] val isPlain = groups.isEmpty && functions.forall(_ == ColumnFunction.Last)
@@ -68,7 +70,7 @@ final class ColumnRule(
   private[this] val decidesDeletes = delete != DeletePolicy.RemoveRow || groups.exists(_.delete != DeletePolicy.Ignore)
 
   @transient private[this] lazy val deletes = new Deletes(schema, (delete +: groups.map(_.delete)).toArray, clocks,
-    clockOf, schema.indices.map(i => i == layout.keyOrdinal || fixed(schema(i).name)).toArray, isMetadata)
+    clockOf, isFixed, isMetadata)
 
   /** The values of the expressions, over the layout's columns of the older version, then of the newer one. */
   @transient private[this] lazy val computed: Map[Int, Expression] =
@@ -134,10 +136,20 @@ final class ColumnRule(
       requireRead(older, newer)
       val values = new ColumnValues(functions, computed)
       merges += values.compiling(new ColumnMerge(schema, values, isMetadata, late,
-          isLate = late == (1 << clocks.length) - 1, clockOf.map(clock => (late & (1 << clock)) != 0), width,
+          isLate = isLateBy(late, newer.provided), clockOf.map(clock => (late & (1 << clock)) != 0), width,
           older.provided, newer.provided))
     }
     merges(i)
+  }
+
+  /**
+   * Whether the newer version is late-arriving for all columns that it provides, besides those that identify, order or
+   * delete rows.
+   */
+  private def isLateBy(late: Int, provided: Array[Boolean]): Boolean = {
+    val columns = schema.indices.filter(i => !isMetadata(i) && !isFixed(i) && (provided == null || provided(i)))
+    val all     = if (columns.isEmpty) clocks.indices else columns.map(clockOf(_))
+    all.forall(clock => (late & (1 << clock)) != 0)
   }
 
   /** A partial version has all that the expressions of its columns read. Writes check it; other engines may not. */

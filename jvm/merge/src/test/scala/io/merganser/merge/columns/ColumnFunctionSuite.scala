@@ -168,6 +168,11 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(fold.merge(stored, row(4, "x", 4, "x", 4, null)) eq stored)
     assert(shown(fold.merge(stored, partial(row(9, "a6", 6, null, null, null), 2, 3))) == "5,a6,6,b5,5,1")
     assert(shown(fold.merge(stored, partial(row(9, "a9", null, "b4", 4, null), 2, 4, 5))) == "5,a9,5,b5,5,1")
+    assert(fold.merge(stored, partial(row(null, "a4", 4, null, null, null), 2, 3)) eq stored)
+    assert(fold.merge(stored, partial(row(null, null, null, "b4", 4, null), 4, 5)) eq stored)
+    assert(shown(fold.merge(stored, partial(row(null, "a4", 4, "b6", 6, null), 2, 3, 4, 5))) == "5,a5,5,b6,6,1")
+    assert(shown(fold.merge(stored, partial(row(6, "a4", 4, null, null, null), 1, 2, 3))) == "6,a5,5,b5,5,1")
+    assert(shown(fold.merge(stored, partial(row(null, null, null, "b4", 4, 7), 4, 5, 6))) == "5,a5,5,b5,5,8")
     val random = new Random(Histories.seed)
     def next() = { def n = random.nextInt(3); row(n, s"a$n", if (n == 0) null else n, s"b$n", n, n) }
     for (_ <- 0 until 300) {

@@ -35,6 +35,7 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/table/src/main/scala/io/merganser/table/slice/OpenBaseFile.scala" -> "counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
+    "jvm/spark/src/main/scala/io/merganser/spark/service/CompactionService.scala" -> "makes what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties",
     rule("buffer/Decisions") -> "counts ties",
     rule("buffer/MergeIterator") -> "counts a delete that the rule ignores",

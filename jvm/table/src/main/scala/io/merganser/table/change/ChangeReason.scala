@@ -1,6 +1,7 @@
 package io.merganser.table.change
 
-import io.merganser.merge.{DeleteCheck, OrderingComparator, OrderingField, RowLayout}
+import io.merganser.merge.{DeleteCheck, OrderingComparator, OrderingField, RowLayout, Version}
+import io.merganser.merge.buffer.MergeIterator
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.MapData
@@ -41,6 +42,10 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
       else if (isOrdered) { if (isByColumn) Merged else Tie }
       else Won
     }
+
+  /** Whether a version that left a row as it was is a delete that is not late-arriving. */
+  def isIgnoredDelete(version: Version, before: Version): Boolean =
+    before != null && !before.isDelete && MergeIterator.isIgnoredDelete(version, before.row, comparator)
 
   private def onlyFills(before: InternalRow, after: InternalRow): Boolean = {
     var i            = 0

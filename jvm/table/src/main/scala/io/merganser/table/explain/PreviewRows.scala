@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{OrderingComparator, RowLayout, Version}
+import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.rule.StoredRule
@@ -29,7 +29,6 @@ final class PreviewRows(
 ) {
   private[this] val sentences = new RecordSentences(rule, layout, columns.length, zone)
   private[this] val reasons   = new ChangeReason(rule, columns)
-  private[this] val ordering  = OrderingComparator.of(layout)
   private[this] val rows      = mutable.ArrayBuffer.empty[PreviewedRow]
   private[this] val counted   = new Array[Int](Outcome.Count)
 
@@ -56,7 +55,7 @@ final class PreviewRows(
     case Outcome.Absent if step.version.isDelete => "a delete of a row that is not there"
     case Outcome.Absent                          => "a partial row without a row that it belongs to is ignored"
     case Outcome.Inserted if !looksUp            => "a plain insert adds the row, whether or not its key is stored"
-    case _                                       => sentences.merged(step, RecordDecision.of(step, reasons, ordering))
+    case _                                       => sentences.merged(step, RecordDecision.of(step, reasons))
   }
 }
 

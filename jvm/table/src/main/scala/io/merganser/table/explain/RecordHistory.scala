@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{OrderingComparator, RowLayout, Version}
+import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{KeyTrace, Outcome, TraceStep}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.change.ChangeReason
@@ -53,7 +53,6 @@ final class RecordHistory(
     private[this] val layout     = reader.layout
     private[this] val fold       = reader.fold(FileGroupId(group.partitionPath, group.fileId))
     private[this] val reasons    = new ChangeReason(rule, columns)
-    private[this] val ordering   = OrderingComparator.of(layout)
     private[this] val sentences  = new RecordSentences(rule, layout, columns.length, zone)
     private[this] val commitTime = schema.fieldIndex(MetaColumns.CommitTime)
     private[this] val wantedKey  = UTF8String.fromString(key)
@@ -182,11 +181,9 @@ final class RecordHistory(
 
     private def logged(slice: FileSlice, traced: TraceStep, commit: String, file: String): RecordStep = {
       val TraceStep(version, before, after, outcome) = traced
-      val decision =
-        if (outcome == Outcome.Updated && sentences.changesNothing(traced)) RecordDecision.Lost
-        else RecordDecision.of(traced, reasons, ordering)
+      val decision                                   = RecordDecision.of(traced, reasons)
       outcome match {
-        case Outcome.Inserted | Outcome.Updated if decision != RecordDecision.Lost =>
+        case Outcome.Inserted | Outcome.Updated =>
           current = steps.length
           if ((after.row eq version.row) || outcome == Outcome.Inserted) origins.all(commit, file)
           else origins.changed(before.row, after.row, commit, file)

@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{OrderingComparator, OrderingField, RowLayout, Version}
+import io.merganser.merge.{OrderingField, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.merge.columns.{ColumnFunction, DeclaredRule}
 import io.merganser.table.rule.StoredRule
@@ -74,7 +74,6 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       case RecordDecision.Filled => s"columns without a value are filled: ${comparison(version, before)}"
       case _ if version.isDelete => s"the delete sets columns to null: ${comparison(version, before)}"
       case _ if isWhole          => by(version, before)
-      case RecordDecision.Lost   => s"no column of the row before changes: ${comparison(version, before)}"
       case _ if version.isPartial && !isByColumn =>
         s"its columns replace those of the row: ${comparison(version, before)}"
       case _ => s"the row is made of both versions: ${comparison(version, before)}"
@@ -162,18 +161,6 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
 
   /** Expressions by the name of their column alone: the rule has them. */
   private[this] val ruleName = RecordSentences.nameOf(rule, withExpressions = false)
-
-  /**
-   * Whether a version changes no column although it is merged: it is late-arriving by the ordering fields of a group,
-   * and has no other columns that would replace those of the row.
-   */
-  def changesNothing(step: TraceStep): Boolean =
-    groupOrders.nonEmpty && !step.version.isDelete && !step.before.isDelete && !step.after.isDelete &&
-      row(step.before.row) == row(step.after.row) && groupOrders.exists(_.isLate(step.version, step.before.row))
-
-  private[this] lazy val groupOrders = groups.map { case (_, fields) =>
-    new OrderingComparator(layout.copy(ordering = fields.toArray))
-  }
 }
 
 object RecordSentences {

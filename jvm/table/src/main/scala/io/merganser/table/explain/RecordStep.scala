@@ -1,7 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.OrderingComparator
-import io.merganser.merge.buffer.{MergeIterator, Outcome, TraceStep}
+import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.unsafe.types.UTF8String
@@ -41,19 +40,14 @@ object RecordDecision {
   case object Replaced extends RecordDecision("replaced")
 
   /** @param ordering null under a rule without ordering */
-  private[explain] def of(step: TraceStep, reasons: ChangeReason, ordering: OrderingComparator): RecordDecision =
-    step.outcome match {
-      case Outcome.Unchanged                         => Ignored
-      case Outcome.Late if isIgnored(step, ordering) => Ignored
-      case Outcome.Late                              => Lost
-      case Outcome.Deleted | Outcome.Absent          => Deleted
-      case Outcome.Inserted                          => Won
-      case _                                         => of(reasons.of(step.before.row, step.after.row))
-    }
-
-  private def isIgnored(step: TraceStep, ordering: OrderingComparator): Boolean =
-    step.before != null && !step.before.isDelete &&
-      MergeIterator.isIgnoredDelete(step.version, step.before.row, ordering)
+  private[explain] def of(step: TraceStep, reasons: ChangeReason): RecordDecision = step.outcome match {
+    case Outcome.Unchanged                                                  => Ignored
+    case Outcome.Late if reasons.isIgnoredDelete(step.version, step.before) => Ignored
+    case Outcome.Late                                                       => Lost
+    case Outcome.Deleted | Outcome.Absent                                   => Deleted
+    case Outcome.Inserted                                                   => Won
+    case _ => of(reasons.of(step.before.row, step.after.row))
+  }
 
   private[explain] def of(reason: UTF8String): RecordDecision = reason match {
     case ChangeReason.Tie     => Tie

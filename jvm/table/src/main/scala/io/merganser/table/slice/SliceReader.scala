@@ -154,7 +154,7 @@ final class SliceReader(
   }
 
   private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
-    val decisions = new Decisions(if (layout.ordering.isEmpty) null else new OrderingComparator(layout))
+    val decisions = new Decisions(OrderingComparator.of(layout))
     decisions.versions = buffer.versionCount
     buffer.mergeBatches() match {
       case Some(merge) =>

@@ -37,7 +37,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
   private[this] val types      = layout.schema.map(_.dataType).toArray
   private[this] val ordinals   = layout.schema.fieldNames.map(rowSchema.fieldNames.indexOf(_))
   private[this] val provided   = masks.map(mask => layout.schema.fieldNames.map(mask.columns.contains)).toArray
-  private[this] val comparator = if (layout.ordering.isEmpty) null else new OrderingComparator(layout)
+  private[this] val comparator = OrderingComparator.of(layout)
   private[this] val merge      = new RowMerge(compiled.fold("none"))
   private[this] val stored     = new GenericInternalRow(types.length)
   private[this] val newer      = new GenericInternalRow(types.length)

@@ -6,7 +6,10 @@ private[merge] final class MergerFailure(parameters: Seq[(String, Any)], cause: 
 
   /** The error for users. */
   def in(fileGroup: String): MerganserException = {
-    val plain = parameters.map { case (name, value) => name -> MergerFailure.withoutHint(String.valueOf(value)) }
+    val plain = parameters.map {
+      case ("reason", reason) => "reason" -> MergerFailure.withoutHint(String.valueOf(reason))
+      case other              => other
+    }
     val error = MerganserException("MERGER_FAILED", plain :+ ("fileGroup" -> fileGroup): _*)
     if (cause == null) error else error.causedBy(cause)
   }

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from places import TESTS
+
 START_S = 180
 
 
@@ -34,6 +36,7 @@ class Stopped:
             stderr=self._log,
             text=True,
             cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
             start_new_session=True,
         )
         self._lines: queue.Queue[str] = queue.Queue()

@@ -7,11 +7,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import merganser
+from interop.sessions import INTERPRETED
 
 
 def start(name: str, folder: str) -> SparkSession:
     """Start the session, and print the id of its Java process, which is the one that writes files."""
     settings = {
+        **INTERPRETED,
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={folder}",
         "spark.sql.session.timeZone": "UTC",
@@ -19,9 +21,6 @@ def start(name: str, folder: str) -> SparkSession:
         "spark.sql.warehouse.dir": str(Path(folder) / "tables"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # The generation of code would take a fifth of the time between two stops.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     spark = merganser.session(name, master="local[1]", config=settings)
     print(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), flush=True)  # type: ignore[union-attr]

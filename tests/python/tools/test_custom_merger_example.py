@@ -20,6 +20,7 @@ from snippets import snippets
 import merganser
 from dev.java import find_java
 from dev.sbt import SBT_JVM, SBT_SETTINGS, sbt_launcher
+from interop.sessions import INTERPRETED
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
@@ -31,8 +32,7 @@ ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
 SMALL = [
     "--conf spark.ui.enabled=false",
     "--conf spark.sql.shuffle.partitions=1",
-    "--conf spark.sql.codegen.wholeStage=false",
-    "--conf spark.sql.codegen.factoryMode=NO_CODEGEN",
+    *(f"--conf {key}={value}" for key, value in INTERPRETED.items()),
 ]
 
 CLASSES = "hoodie.write.record.merge.custom.implementation.classes"

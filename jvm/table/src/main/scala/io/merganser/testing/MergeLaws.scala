@@ -39,7 +39,7 @@ object MergeLaws {
   /**
    * Fails unless the laws hold.
    *
-   * @param laws such as [[RuleLaw.Associative]]; empty is all that are about the rule
+   * @param laws such as [[RuleLaw.Associative]]; empty for all that apply to the rule
    * @throws AssertionError with the versions for which a law does not hold, and what they give
    */
   def assertHold(

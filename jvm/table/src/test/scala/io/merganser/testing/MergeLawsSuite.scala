@@ -32,7 +32,7 @@ class MergeLawsSuite extends AnyFunSuite {
         |  a b b  row ts=1 amount=2 note=null""".stripMargin)
   }
 
-  test("a law that is not about the rule holds only where it was not asked for by name") {
+  test("a law that does not apply to the rule is an error only where it is requested by name") {
     MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.Associative), cases = 10)
     val error = intercept[AssertionError](
       MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.DeletesKeepPlace),

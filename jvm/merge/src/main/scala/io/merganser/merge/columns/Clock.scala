@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /** Finds late-arriving versions by the ordering fields of a layout; none is without them. */
 private[columns] final class Clock(layout: RowLayout) extends Serializable {
-  private[this] val order = if (layout.orderingOrdinals.isEmpty) null else new OrderingComparator(layout)
+  private[this] val order = OrderingComparator.of(layout)
 
   /** Positions of the columns that hold the ordering fields. */
   val ordinals: Array[Int] = layout.orderingOrdinals

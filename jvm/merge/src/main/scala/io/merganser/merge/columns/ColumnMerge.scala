@@ -85,8 +85,8 @@ private[columns] final class ColumnMerge(
     if (row.isInstanceOf[MergedRow] || (row eq copied.row) || (row eq own)) row.copy() else row
 
   /**
-   * The columns of the two rows that were set. A merge that failed has not changed them, other than the row of an
-   * earlier merge that it was given.
+   * The columns of the two rows that were set, the older one's first: also after a merge that failed, whereas a
+   * [[MergedRow]] that was passed in may have other values by then.
    */
   def versions: InternalRow = both
 

@@ -128,7 +128,7 @@ private[write] final case class WriteTasks(
   }
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
-    val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
+    val ordering = Option(OrderingComparator.of(compiled.layout))
     new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target, table.rowKey,
       table.storage, settings.dryRun.map(previewing))
   }

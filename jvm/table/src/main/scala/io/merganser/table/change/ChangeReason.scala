@@ -23,8 +23,7 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
 
   private[this] val fields = CompiledRule.orderingFields(rule, columns).flatMap(OrderingField.find(columns, _))
   private[this] val comparator =
-    if (fields.isEmpty) null
-    else new OrderingComparator(RowLayout(columns, keyOrdinal = -1, fields.toArray, DeleteCheck(columns, Nil)))
+    OrderingComparator.of(RowLayout(columns, keyOrdinal = -1, fields.toArray, DeleteCheck(columns, Nil)))
   private[this] val isByColumn = rule.isInstanceOf[StoredRule.Declared]
   private[this] val types      = columns.fields.map(_.dataType)
 

@@ -157,7 +157,7 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     else s"the row of commit $commit replaces the one in the base file; $dropped"
   }
 
-  private[this] val isByColumn = groups.nonEmpty || rule.isInstanceOf[StoredRule.Declared]
+  private[this] val isByColumn = rule.isInstanceOf[StoredRule.Declared]
 
   /** Expressions by the name of their column alone: the rule has them. */
   private[this] val ruleName = RecordSentences.nameOf(rule, withExpressions = false)

@@ -39,7 +39,6 @@ object RecordDecision {
   /** The file group was replaced by others, to which its rows moved or with which they are gone. */
   case object Replaced extends RecordDecision("replaced")
 
-  /** @param ordering null under a rule without ordering */
   private[explain] def of(step: TraceStep, reasons: ChangeReason): RecordDecision = step.outcome match {
     case Outcome.Unchanged                                                  => Ignored
     case Outcome.Late if reasons.isIgnoredDelete(step.version, step.before) => Ignored

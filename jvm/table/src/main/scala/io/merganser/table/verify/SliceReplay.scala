@@ -58,9 +58,9 @@ final class SliceReplay(
       requirePlaces(logged)
       val stored  = mutable.HashMap.empty[UTF8String, Version]
       val several = mutable.HashSet.empty[UTF8String]
-      val others  = storedRows(versions.keySet, stored, several)
       // Rows without a key are a finding of their own, and are not merged.
-      if (others < 0) found.result else compared(logged, versions, stored, several, others)
+      storedRows(versions.keySet, stored, several)
+        .fold(found.result)(others => compared(logged, versions, stored, several, others))
     }
 
     private def compared(
@@ -97,12 +97,12 @@ final class SliceReplay(
           found.add(FindingKind.OtherBucket, s"keys in ${version.file} that belong into another bucket",
             Some(key.toString)))
 
-    /** The number of rows whose key has no version; -1 if a row has no key. */
+    /** The number of rows whose key has no version; None if a row has no key. */
     private def storedRows(
         keys: collection.Set[UTF8String],
         stored: mutable.HashMap[UTF8String, Version],
         several: mutable.HashSet[UTF8String]
-    ): Long = {
+    ): Option[Long] = {
       var others  = 0L
       var isKeyed = true
       val rows    = reader.storedRows(slice)
@@ -122,7 +122,7 @@ final class SliceReplay(
       keys.foreach { key =>
         if (!stored.contains(key)) Option(deletes.find(key)).foreach(stored.put(key, _))
       }
-      if (isKeyed) others else -1
+      if (isKeyed) Some(others) else None
     }
 
     private def traced(stored: Option[Version], versions: collection.Seq[Version]): Version = {

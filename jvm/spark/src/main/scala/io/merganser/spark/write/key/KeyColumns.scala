@@ -89,10 +89,7 @@ object KeyColumns {
       config: TableConfig,
       data: StructType,
       rows: StructType
-  ): Expression = {
-    val (path, columns) = resolved(session, partitionPath(config, data), rows)
-    BindReferences.bindReference(path, columns)
-  }
+  ): Expression = bound(session, partitionPath(config, data), rows)
 
   /** The record key of a row likewise. */
   private[spark] def keyOf(
@@ -100,9 +97,11 @@ object KeyColumns {
       config: TableConfig,
       data: StructType,
       rows: StructType
-  ): Expression = {
-    val (key, columns) = resolved(session, recordKey(config, data), rows)
-    BindReferences.bindReference(key, columns)
+  ): Expression = bound(session, recordKey(config, data), rows)
+
+  private def bound(session: SparkSession, value: Column, rows: StructType): Expression = {
+    val (expression, columns) = resolved(session, value, rows)
+    BindReferences.bindReference(expression, columns)
   }
 
   /**

@@ -39,6 +39,12 @@ val openModules = Seq(
 val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC", "-XX:NewRatio=1",
   "-Djdk.lang.Process.launchMechanism=VFORK")
 
+/** With -Dmerganser.tests=first, suites that take long do not run. */
+val leftOut =
+  if (sys.props.get("merganser.tests").contains("first"))
+    Seq(Tests.Argument(TestFrameworks.ScalaTest, "-l", "io.merganser.Extensive"))
+  else Nil
+
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
   // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only
@@ -76,7 +82,8 @@ def module(name: String, line: Line): Project = {
     Test / javaHome          := sys.props.get("test.java.home").map(file),
     Test / javaOptions ++= openModules ++ shortRuns ++ Seq("-Xmx2g",
       s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS"),
+    Test / testOptions ++= leftOut
   )
 }
 

@@ -32,7 +32,7 @@ def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
     The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of
     the report is taken with Chromium, which CI installs from Debian. Spark's files are those of the tests'
     environment, and the environment is used again; --fresh makes a new one and downloads Spark. --few
-    leaves out what `./dev test` leaves out: spark-submit, and a session for each command.
+    leaves out what `./dev test --all` leaves out: spark-submit, and a session for each command.
     """
     environment = Environment(options.spark or default_line())
     say(first_steps(environment, few=options.few, fresh=options.fresh))

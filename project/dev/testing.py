@@ -41,6 +41,9 @@ PARTS = (
     (DEFAULT, "sql"),
     (NEWEST, "interop"),
 )
+#: Folders whose tests need another engine, a cluster, a server or a database.
+ENGINES_AND_SERVERS = ("interop", "stores")
+
 FOLDERS = [folder for line, folder in PARTS if line == DEFAULT]
 NEWEST_FOLDERS = [folder for line, folder in PARTS if line == NEWEST]
 
@@ -59,6 +62,7 @@ class Part:
     folders: Sequence[str] = ()  # of the line's parts
     end_to_end: bool = False
     variants: str = ""  # of the tests that have variants: some, others (conftest.py), or all of them
+    first: bool = False  # without extensive tests
 
     @property
     def name(self) -> str:
@@ -83,16 +87,18 @@ class Part:
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:
-    """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
+    """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
-    By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, end-to-end tests on the
-    newest line, and few of a newcomer's first steps with the wheel. Of the end-to-end tests that have variants, one
-    type of table and a quarter or a half of the others run on the newest line, the rest on the default line; of those
-    without, all run on the default line and half on the newest as well. Tests that are marked as sampled run with half
-    of their variants. --spark runs all of it on one line only, --full the long versions of random tests, all points of
-    faults, large tables and all end-to-end tests with all variants on both lines. Random tests draw the same cases in
-    each run, and samples the same tests and variants; --seed N draws others, such as those of the day with --seed
-    $(date +%Y%m%d).
+    By default: lint, and on the default line ScalaTest and pytest without extensive tests: those that take long or
+    need another engine, a cluster, a server or a database. --all adds the extensive tests, compilation of the other
+    lines, end-to-end tests on the newest line, and few of a newcomer's first steps with the wheel.
+
+    Of the end-to-end tests that have variants, one type of table and a quarter or a half of the others run on the
+    newest line, the rest on the default line; of those without, all run on the default line and half on the newest as
+    well. Tests that are marked as sampled run with half of their variants. --spark runs all of it on one line only,
+    --full the long versions of random tests, all points of faults, large tables and all end-to-end tests with all
+    variants on both lines. Random tests draw the same cases in each run, and samples the same tests and variants;
+    --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
@@ -103,7 +109,7 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     say(f"Seed of random tests: {os.environ.get('MERGANSER_SEED', 'the fixed seeds')}")
     lines = list(spark_lines())
     results = Results()
-    complete = not (options.scala or rest)
+    complete = (options.everything or options.full) and not (options.scala or rest)
     environment, *newest = set_up(
         [options.spark] if options.spark else [lines[0], *lines[-1:]] if complete else lines[:1]
     )
@@ -116,8 +122,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     elif rest:
         build(environment, [line])
         results.step(f"pytest on Spark {line}", lambda: run_pytest(results, environment, rest))
-    else:
+    elif complete or options.spark:
         test_all(results, environment, newest)
+    else:
+        test_first(results, environment)
     return results.finish()
 
 
@@ -125,6 +133,32 @@ def set_up(lines: Sequence[str]) -> list[Environment]:
     """The environments of these lines; those that are not there yet are made at the same time."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(Environment, lines))
+
+
+def test_first(results: Results, environment: Environment) -> None:
+    """Lint and the tests of one line that are not extensive."""
+    number = identifier(environment.line)
+    started = time.time()
+    commands = [f"stage {number}", "lint", f"spark{number}/Test/compile", f"tests {number}"]
+    remove(STATE / f"staged-{environment.line}")  # not the jar: other commands may be reading it
+    folders = [folder for folder in FOLDERS if folder not in ENGINES_AND_SERVERS]
+    parts = [Part(environment, folder, FOLDERS, variants="others", first=True) for folder in folders]
+    name = f"lint of Scala, ScalaTest on Spark {environment.line}"
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        scala = pool.submit(start_scalatest, environment, commands, properties=["-Dmerganser.tests=first"])
+        results.step("lint of Python", lambda: lint_python(environment))
+        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts]
+        results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
+        count_parts(results, running)
+
+
+def count_parts(results: Results, running: Sequence[tuple[Part, Future[None]]]) -> None:
+    """Wait for parts of the pytests, and add their counts."""
+    for part, tests in running:
+        if isinstance(tests.exception(), NotBuilt):
+            results.closing.append(f"{part.name}: not run, because the jar could not be built")
+        else:
+            results.step(part.name, functools.partial(count_pytest, results, part, tests.result), timed=False)
 
 
 def test_all(results: Results, environment: Environment, newest: list[Environment]) -> None:
@@ -161,11 +195,7 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
         running = [(part, pool.submit(start_part, part, scala, started)) for part in parts_of(environment, newest)]
         newcomer = pool.submit(start_newcomer, environment, scala, started)
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
-        for part, tests in running:
-            if isinstance(tests.exception(), NotBuilt):
-                results.closing.append(f"{part.name}: not run, because the jar could not be built")
-                continue
-            results.step(part.name, functools.partial(count_pytest, results, part, tests.result), timed=False)
+        count_parts(results, running)
         if isinstance(newcomer.exception(), NotBuilt):
             results.closing.append(f"{NEWCOMER}: not run, because the jar could not be built")
         else:
@@ -222,11 +252,14 @@ def run_scalatest(results: Results, environment: Environment, commands: Sequence
 
 
 def start_scalatest(
-    environment: Environment, commands: Sequence[str], newest: Sequence[Environment] = ()
+    environment: Environment,
+    commands: Sequence[str],
+    newest: Sequence[Environment] = (),
+    properties: Sequence[str] = (),
 ) -> tuple[str, float]:
     """Run sbt's commands, which include tests: its output, and the seconds that it took."""
     start = time.monotonic()
-    output = sbt(environment, commands, *newest)
+    output = sbt(environment, commands, *newest, properties=properties)
     return output, time.monotonic() - start
 
 
@@ -253,12 +286,13 @@ def start_pytest(part: Part, arguments: Sequence[str] | None = None) -> None:
     The output is deferred until the end, unless there are arguments: other parts run at the same time.
     """
     environment = part.environment
-    hudi = environment if environment.line == HUDI_LINE else Environment(HUDI_LINE)
-    variables = environment.variables(
-        MERGANSER_HUDI_JAR=str(hudi_jar(hudi)),
-        MERGANSER_HUDI_PYTHON=str(hudi.python),
-        JDK_JAVA_OPTIONS=java_options(environment),
-    )
+    variables = environment.variables(JDK_JAVA_OPTIONS=java_options(environment))
+    if part.first:
+        variables["MERGANSER_TESTS"] = "first"
+    else:
+        hudi = environment if environment.line == HUDI_LINE else Environment(HUDI_LINE)
+        variables["MERGANSER_HUDI_JAR"] = str(hudi_jar(hudi))
+        variables["MERGANSER_HUDI_PYTHON"] = str(hudi.python)
     if "MERGANSER_FULL" not in os.environ:
         variables["MERGANSER_VARIANTS"] = part.variants
     remove(part.report)

@@ -41,6 +41,9 @@ read_rows_as_pickled()
 #: module starts for its tests stays while they run one after the other: one that went first would start it twice.
 SLOW_FIXTURES = {"spark", "hudi", "server", "store", "running", "classes", "jar"}
 
+#: Fixtures of another engine or a server: their tests are extensive.
+ENGINES_AND_SERVERS = {"hudi", "server", "store"}
+
 #: Variants that a test keeps at least where it runs for some of them, and of how many it keeps one at least.
 SOME_VARIANTS = 2
 AT_MOST = 4
@@ -68,6 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     With MERGANSER_VARIANTS=others the tests with variants run with the types and variants that `some` leaves out, and
     all others run, so that a run on one line with `some` and a run on another one with `others` have all of them. With
     either, half of the variants of a test that is marked as `sampled` run.
+    With MERGANSER_TESTS=first extensive tests do not run.
     """
     later = []
     for item in items:
@@ -78,6 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(line > LINE for line in marks):
             later.append(item)
     deselect(config, items, later)
+    if os.environ.get("MERGANSER_TESTS") == "first":
+        deselect(config, items, [item for item in items if is_extensive(item)])
     wanted = os.environ.get("MERGANSER_VARIANTS")
     if wanted:
         deselect(config, items, beyond_the_sample(items))
@@ -94,6 +100,12 @@ def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pyt
         config.hook.pytest_deselected(items=unwanted)
         left_out = set(unwanted)
         items[:] = [item for item in items if item not in left_out]
+
+
+def is_extensive(item: pytest.Item) -> bool:
+    """Whether the test takes long or needs more than this process and a local session."""
+    engines = ENGINES_AND_SERVERS & set(getattr(item, "fixturenames", ()))
+    return bool(item.get_closest_marker("extensive") or engines)
 
 
 def left_out_by_some(items: list[pytest.Item]) -> list[pytest.Item]:

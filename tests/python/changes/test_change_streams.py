@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from merganser import ApplyResult, Table
 
 
+@pytest.mark.extensive
 def test_a_stream_that_fails_after_a_commit_applies_nothing_twice_when_it_is_restarted(
     spark: SparkSession, tmp_path: Path
 ) -> None:

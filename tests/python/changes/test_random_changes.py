@@ -57,6 +57,7 @@ def folded(changes: list[Change]) -> list[tuple[Any, ...]]:
     return sorted(rows.values())
 
 
+@pytest.mark.extensive
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_changes_in_any_order_and_repeated_and_in_any_batches_make_the_table_that_a_fold_makes(

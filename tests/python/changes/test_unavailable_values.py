@@ -39,6 +39,7 @@ def content(table: Table) -> list[tuple[Any, ...]]:
     return sorted(tuple(one) for one in table.df().select("id", "status", "note").collect())
 
 
+@pytest.mark.extensive
 def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one")), ("c", 11, row(2, "two"))), preset=PRESET)
     changed = [
@@ -59,6 +60,7 @@ def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, 
     assert content(orders) == [(2, "new", "eight"), (5, "paid", "one"), (7, "new", "new three")]
 
 
+@pytest.mark.extensive
 def test_an_event_whose_value_is_out_of_reach_is_refused_by_name(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one"))), preset=PRESET)
     # The delete of its old key is in another batch, and so is the insert of what is updated.

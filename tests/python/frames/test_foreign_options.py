@@ -34,6 +34,7 @@ REPORTED = (
 )
 
 
+@pytest.mark.extensive
 def test_the_options_of_hudi_that_are_known_are_those_in_its_jar() -> None:
     listed = ROOT / "jvm/table/src/main/resources/io/merganser/table/hudi-options.txt"
     known = [line for line in listed.read_text().splitlines() if not line.startswith("#")]

@@ -30,6 +30,7 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[Any, ...]) -> str:
     return table.upsert(frame(spark, rows, COLUMNS)).instant
 
 
+@pytest.mark.extensive
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"

@@ -145,6 +145,7 @@ def test_changes_that_no_file_has_give_what_the_fold_gives(spark: SparkSession, 
     agree(folded_changes(spark, tmp_path / "t", EVENT_TIME), expected, "changes by comparison")
 
 
+@pytest.mark.extensive
 @pytest.mark.sampled
 @each_rule
 def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:

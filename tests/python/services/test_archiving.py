@@ -34,6 +34,7 @@ def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) 
     return table.upsert(spark.createDataFrame([("a", n)], "id string, n long"), options=without)
 
 
+@pytest.mark.extensive
 def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_found(
     spark: SparkSession, tmp_path: Path
 ) -> None:

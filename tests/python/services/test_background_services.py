@@ -75,6 +75,7 @@ def test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop(
         table.start_services("clean")
 
 
+@pytest.mark.extensive
 def test_a_runner_that_is_killed_in_a_compaction_is_waited_for_while_its_heart_beats_and_then_replaced(
     spark: SparkSession, tmp_path: Path
 ) -> None:

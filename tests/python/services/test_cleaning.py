@@ -35,6 +35,7 @@ def upserted(spark: SparkSession, path: Path, times: int, **options: str) -> Tab
     return Table.load(spark, str(path))
 
 
+@pytest.mark.extensive
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_forty_upserts_leave_the_files_of_the_retained_commits(spark: SparkSession, tmp_path: Path, kind: str) -> None:

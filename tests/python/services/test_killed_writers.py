@@ -25,6 +25,8 @@ from stopped import Stopped, copied, let_lease_pass, names_in
 
 from interop.hudi_engine import HudiEngine
 
+pytestmark = pytest.mark.extensive
+
 FULL = os.environ.get("MERGANSER_FULL") == "1"
 
 #: Copies of each action that are checked, and of those the ones that Hudi reads and writes.

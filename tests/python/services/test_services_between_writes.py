@@ -119,6 +119,7 @@ def write(spark: SparkSession, path: Path, batch: Batch, rule: Rule, kind: str) 
             save(frame(spark, rows, columns), path, {KEY: "id", TYPE: kind, **rule.settings, OPERATION: operation})
 
 
+@pytest.mark.extensive
 @pytest.mark.parametrize(("rule", "kind"), CASES)
 def test_services_between_writes_change_no_row(spark: SparkSession, tmp_path: Path, rule: Rule, kind: str) -> None:
     rng = random.Random(f"{rule.name} {kind} {FIRST_SEED}")

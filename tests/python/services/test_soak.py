@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from places import TESTS
 from pyspark.sql import SparkSession
 from soak_driver import create, digest
@@ -20,6 +21,8 @@ from soak_history import Archived, Verdict, judge, notes
 from soak_tables import TABLES, Row, SoakTable, first_rows, group_rows
 
 from merganser import Table
+
+pytestmark = pytest.mark.extensive
 
 IS_FULL = bool(os.environ.get("MERGANSER_FULL"))
 SECONDS = float(os.environ.get("MERGANSER_SOAK_SECONDS", "600" if IS_FULL else "60"))

@@ -28,6 +28,7 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[int, int, str]) -> st
     return table.upsert(spark.createDataFrame(rows, SCHEMA)).instant
 
 
+@pytest.mark.extensive
 @pytest.mark.e2e
 @each_kind
 def test_the_images_of_all_micro_batches_make_a_copy_of_the_table_across_restarts(

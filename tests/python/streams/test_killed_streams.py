@@ -24,6 +24,8 @@ from stopped import Stopped, copied, let_lease_pass
 
 from merganser import Table
 
+pytestmark = pytest.mark.extensive
+
 FULL = os.environ.get("MERGANSER_FULL") == "1"
 KINDS = [COW, MOR] if FULL else [COW]
 

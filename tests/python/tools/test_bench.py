@@ -20,6 +20,8 @@ import ratios
 import services
 import upsert_curve
 
+pytestmark = pytest.mark.extensive
+
 #: Of the curve of upserts, the merge-on-read table and a thousand upserts; all tables of changes, beside Hudi too.
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 

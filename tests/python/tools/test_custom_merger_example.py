@@ -23,7 +23,7 @@ from dev.sbt import SBT_JVM, SBT_SETTINGS, sbt_launcher
 from interop.sessions import INTERPRETED
 from merganser.session import jar_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.extensive]
 
 EXAMPLE = ROOT / "examples" / "custom-merger"
 ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"

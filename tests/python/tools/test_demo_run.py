@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,8 @@ sys.path.insert(0, str(FLIGHTS))
 
 import feed  # noqa: E402
 import truth  # noqa: E402
+
+pytestmark = pytest.mark.extensive
 
 
 def test_the_demo_finds_no_difference_and_its_report_shows_both_tables(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ sys.path.insert(0, str(FLIGHTS))
 import feed  # noqa: E402
 import truth  # noqa: E402
 
+pytestmark = pytest.mark.extensive
+
 RULE = {"key": ["k"], "ordering": "t", "deleted": "gone"}
 FEED = {"key": feed.KEY, "ordering": feed.ORDERING, "deleted": feed.DELETED}
 

@@ -45,7 +45,7 @@ class Stage:
         for name, stand_in in replaced.items():
             monkeypatch.setattr(testing, name, stand_in)
 
-    def sbt(self, *_: Any) -> str:
+    def sbt(self, *_: Any, **__: Any) -> str:
         self.written |= self.built - {"4.2"}
         for _ in range(1200 if self.built else 0):
             time.sleep(0.05)
@@ -71,6 +71,11 @@ class Stage:
         testing.test_all(results, oldest, [newest])  # type: ignore[arg-type]
         return results
 
+    def run_first(self) -> Results:
+        results = Results()
+        testing.test_first(results, SimpleNamespace(line="3.5"))  # type: ignore[arg-type]
+        return results
+
 
 def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -82,6 +87,16 @@ def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
     assert len(stage.events) == 1 + parts
     assert (results.passed, results.failed) == (5 + 3 * parts, 0)
     assert results.closing[-1] == f"{testing.NEWCOMER}: passed (every step, in 0 s)"
+
+
+def test_the_first_tests_are_those_of_the_default_line_without_folders_of_engines_and_servers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
+    results = stage.run_first()
+    parts = {event for event in stage.events if event != "ScalaTest ends"}
+    assert parts == {f"pytest on Spark 3.5, {folder}" for folder in ("services", "others", "rules", "sql")}
+    assert (results.passed, results.failed) == (5 + 3 * len(parts), 0)
 
 
 @pytest.mark.parametrize("built", [set(), {"3.5"}], ids=["no jar", "one jar"])
@@ -99,13 +114,14 @@ def test_the_parts_of_a_line_without_a_jar_do_not_run(
 
 
 @functools.cache
-def collected(variants: str, seed: int = 0) -> set[str]:
+def collected(variants: str, seed: int = 0, tests: str = "") -> set[str]:
     """Names of the tests of a folder and of a file that pytest chooses."""
     places = [TESTS / "python" / "sql" / "update_delete", TESTS / "python" / "services" / "test_repair.py"]
+    places += [TESTS / "python" / "services" / "test_cleaning.py", TESTS / "python" / "services" / "test_soak.py"]
     marked = ["-m", "e2e"] if variants == "some" else []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", *marked, *places],
-        env={**os.environ, "MERGANSER_VARIANTS": variants, "MERGANSER_SEED": str(seed)},
+        env={**os.environ, "MERGANSER_VARIANTS": variants, "MERGANSER_SEED": str(seed), "MERGANSER_TESTS": tests},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -121,6 +137,12 @@ def test_what_some_and_others_run_is_together_every_variant_but_of_samples() -> 
     all_of_them, others, some = (collected(variants) for variants in ("", "others", "some"))
     assert {name for name in all_of_them - some - others if SAMPLED not in name} == set()
     assert len(some) < len(all_of_them) > len(others)
+
+
+def test_the_first_tests_are_those_of_a_complete_run_but_extensive_ones() -> None:
+    complete, first = collected("others"), collected("others", tests="first")
+    assert first < complete
+    assert {name.split("/")[-1].split("::")[0] for name in complete - first} == {"test_cleaning.py", "test_soak.py"}
 
 
 def test_a_seed_and_the_next_one_draw_the_halves_of_what_has_no_variants_for_the_newest_line() -> None:

@@ -14,6 +14,8 @@ from places import ROOT, TESTS
 
 from merganser import options
 
+pytestmark = pytest.mark.extensive
+
 PAGE = (ROOT / "docs" / "porting.md").read_text()
 FORMS = {"for Hudi": os.environ.get("MERGANSER_HUDI_JAR", ""), "here": ""}
 

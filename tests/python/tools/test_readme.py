@@ -37,6 +37,7 @@ def test_the_python_of_the_readme_merges_a_late_and_a_new_row(
         assert count in printed, f"the README promises {count}"
 
 
+@pytest.mark.extensive
 def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: Path) -> None:
     (prompt,) = commands("./dev sql")
     more = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"]

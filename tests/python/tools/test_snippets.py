@@ -57,11 +57,11 @@ NOT_RUN = {
     (
         "docs/installation.md",
         "bash",
-    ): "it installs from a package index; `./dev test` and `./dev newcomer` install the wheel",
+    ): "it installs from a package index; `./dev test --all` and `./dev newcomer` install the wheel",
     (
         "docs/tutorial.md",
         "bash",
-    ): "`./dev test` and `./dev newcomer` run its commands with the wheel alone, after they have installed it",
+    ): "`./dev test --all` and `./dev newcomer` run its commands with the wheel alone, after they have installed it",
 }
 
 PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

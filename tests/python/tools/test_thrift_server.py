@@ -10,7 +10,7 @@ from jdbc import Jdbc, JdbcError
 from pasted import LINE, commands, paste
 from servers import serving
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.extensive]
 
 
 @pytest.fixture(scope="module")

@@ -319,6 +319,7 @@ HIVE = """
 """
 
 
+@pytest.mark.extensive
 def test_tables_live_in_a_hive_metastore(tmp_path: Path) -> None:
     program = tmp_path / "hive.py"
     program.write_text(textwrap.dedent(HIVE.format(jar=str(jar_for(pyspark_version)), folder=tmp_path)))

@@ -620,6 +620,7 @@ def test_tables_of_other_formats_work_beside_ours(sql: Sql) -> None:
     assert not place.exists()
 
 
+@pytest.mark.extensive
 def test_the_jar_and_two_conf_lines_are_enough(tmp_path: Path) -> None:
     program = tmp_path / "plain.py"
     program.write_text(

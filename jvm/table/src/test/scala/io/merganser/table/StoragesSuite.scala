@@ -251,7 +251,9 @@ final class FakeStore extends RawLocalFileSystem {
           FakeStore.beforeClose = () => ()
           val found = if (exists(path)) Some(tag(path)) else None
           if (!found.contains(expected)) throw new IOException("412 precondition failed")
-          Files.write(pathToFile(path).toPath, toByteArray)
+          val file = pathToFile(path).toPath
+          val put  = Files.write(file.resolveSibling(s".${file.getFileName}.put"), toByteArray)
+          Files.move(put, file, java.nio.file.StandardCopyOption.ATOMIC_MOVE) // readers see the old or the new content
           ()
         }
       },

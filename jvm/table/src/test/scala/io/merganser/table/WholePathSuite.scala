@@ -2,6 +2,7 @@ package io.merganser.table
 
 import java.nio.file.Files
 
+import io.merganser.Extensive
 import io.merganser.merge.{BuiltInRules, Histories, Oracle}
 import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
@@ -15,6 +16,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.util.Random
 
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
+@Extensive
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   /** Six have each cleaning policy with each initial version of a table. */

@@ -1,8 +1,10 @@
 package io.merganser.spark.service
 
+import io.merganser.Extensive
 import io.merganser.table.TableSuite
 
 /** A file system that fails at an operation of a change of a table's columns or properties. */
+@Extensive
 final class AlterFaultsSuite extends TableSuite with ServiceFaults {
 
   private val changes = Seq(

@@ -1,9 +1,11 @@
 package io.merganser.spark.service
 
+import io.merganser.Extensive
 import io.merganser.table.TableSuite
 import io.merganser.table.storage.Storage
 
 /** A file system that fails at an operation of a clustering, or of a write that rolls a planned one back. */
+@Extensive
 final class ClusteringFaultsSuite extends TableSuite with ServiceFaults {
 
   private def clustering(storage: Storage, op: String): Unit =

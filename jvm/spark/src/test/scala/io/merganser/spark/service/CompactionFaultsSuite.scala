@@ -1,9 +1,11 @@
 package io.merganser.spark.service
 
+import io.merganser.Extensive
 import io.merganser.table.TableSuite
 import io.merganser.table.storage.Storage
 
 /** A file system that fails at an operation of a compaction or a log compaction. */
+@Extensive
 final class CompactionFaultsSuite extends TableSuite with ServiceFaults {
 
   for (version <- Seq("6", "9"); bucketed <- Seq(false, true)) {

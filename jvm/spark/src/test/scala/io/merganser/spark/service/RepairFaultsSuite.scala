@@ -2,6 +2,7 @@ package io.merganser.spark.service
 
 import java.nio.file.{Files, Path => NioPath}
 
+import io.merganser.Extensive
 import io.merganser.spark.write.FaultPoints
 import io.merganser.table.{Leftovers, TableSuite}
 import io.merganser.table.properties.TableConfig
@@ -14,6 +15,7 @@ import scala.collection.JavaConverters._
  * A file system that fails at an operation of a repair of duplicates: on both types of tables, one of each layout of
  * the timeline, and of one in two commits; on all of them with MERGANSER_FULL=1.
  */
+@Extensive
 final class RepairFaultsSuite extends TableSuite with FaultPoints {
 
   override protected def master: String = "local[1]"

@@ -1,10 +1,12 @@
 package io.merganser.spark.service
 
+import io.merganser.Extensive
 import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem.Dead
 import io.merganser.table.storage.Storage
 
 /** A file system that fails at an operation of a write that rolls another one back. */
+@Extensive
 final class RollbackFaultsSuite extends TableSuite with ServiceFaults {
 
   /** The table as a write leaves it that dies right before it is committed. */

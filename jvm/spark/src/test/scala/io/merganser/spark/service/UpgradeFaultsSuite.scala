@@ -1,10 +1,12 @@
 package io.merganser.spark.service
 
+import io.merganser.Extensive
 import io.merganser.table.TableSuite
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 
 /** A file system that fails at an operation of an upgrade. */
+@Extensive
 final class UpgradeFaultsSuite extends TableSuite with ServiceFaults {
 
   for ((version, mergeOnRead) <- Seq("6" -> false, "6" -> true, "8" -> true)) {

@@ -3,11 +3,13 @@ package io.merganser.spark.size
 import java.lang.management.ManagementFactory
 import java.nio.file.Files
 
+import io.merganser.Extensive
 import io.merganser.table.TableSuite
 
 import scala.collection.JavaConverters._
 
 /** File slices that are larger than the memory of the process that reads and compacts them. */
+@Extensive
 final class BigSlicesSuite extends TableSuite {
 
   private val isFull = sys.env.get("MERGANSER_FULL").contains("1")

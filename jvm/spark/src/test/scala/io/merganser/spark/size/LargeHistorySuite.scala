@@ -2,11 +2,13 @@ package io.merganser.spark.size
 
 import java.time.LocalDateTime
 
+import io.merganser.Extensive
 import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 import io.merganser.table.timeline.{CommitMetadata, InstantTime, LogArchives}
 
 /** What it costs to show some of many commits and file slices. */
+@Extensive
 final class LargeHistorySuite extends TableSuite with LargeTables {
   import LargeTableFileSystem.{counted, Counted}
 

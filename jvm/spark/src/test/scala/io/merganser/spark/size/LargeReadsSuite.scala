@@ -1,10 +1,12 @@
 package io.merganser.spark.size
 
+import io.merganser.Extensive
 import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 import org.apache.spark.sql.DataFrame
 
 /** What it costs to plan reads of a table of many partitions, file groups and commits. */
+@Extensive
 final class LargeReadsSuite extends TableSuite with LargeTables {
   import LargeTableFileSystem.{counted, Counted}
 

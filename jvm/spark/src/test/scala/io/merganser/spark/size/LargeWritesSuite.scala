@@ -1,10 +1,12 @@
 package io.merganser.spark.size
 
+import io.merganser.Extensive
 import io.merganser.spark.MerganserCatalog
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 
 /** What it costs to write to one partition of a table of many. */
+@Extensive
 final class LargeWritesSuite extends TableSuite with LargeTables {
   import LargeTableFileSystem.{counted, Counted}
 

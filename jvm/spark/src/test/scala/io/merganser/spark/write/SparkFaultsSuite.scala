@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import java.nio.file.{Files, Path => NioPath}
 
+import io.merganser.Extensive
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
 import io.merganser.spark.snapshot.OpenTable
@@ -15,6 +16,7 @@ import io.merganser.table.storage.Storage
  * Every n is run without Spark by the table module's suite. Here some of them are, all with the environment variable
  * MERGANSER_FULL=1; see [[FaultPoints]]. Other kinds of writes are in [[WriteFaultsByActionSuite]].
  */
+@Extensive
 final class SparkFaultsSuite extends TableSuite with FaultPoints {
 
   override protected def master: String = "local[1]"

@@ -2,12 +2,14 @@ package io.merganser.spark.write
 
 import java.nio.file.{Path => NioPath}
 
+import io.merganser.Extensive
 import io.merganser.merge.Notation
 import io.merganser.table.TableSuite
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.functions.lit
 
 /** A file system that fails at an operation of a write: each kind of write, type of table and index. */
+@Extensive
 final class WriteFaultsByActionSuite extends TableSuite with FaultPoints {
 
   override protected def master: String = "local[1]"

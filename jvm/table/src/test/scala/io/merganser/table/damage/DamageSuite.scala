@@ -4,6 +4,7 @@ import java.io.File
 import java.lang.management.ManagementFactory
 import java.util.concurrent._
 
+import io.merganser.Extensive
 import io.merganser.merge.{Histories, MerganserException}
 import io.merganser.table.DirectTable
 import io.merganser.table.storage.Storage
@@ -19,6 +20,7 @@ import scala.util.control.NonFatal
  *
  * 1,000 inputs, or 10,000 with MERGANSER_FULL=1; MERGANSER_SEED draws others. The verdicts are printed by kind of file.
  */
+@Extensive
 final class DamageSuite extends AnyFunSuite {
   import DamageSuite._
 

@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.Extensive
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, DrawnPoints, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead, Fault, Hung, Lost}
@@ -17,6 +18,7 @@ import org.apache.commons.io.FileUtils
  * One n of six for an operation that fails and for a death, in version 9, and of fourteen for the other kinds of
  * faults and places: [[DrawnPoints]].
  */
+@Extensive
 final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
 
   private val settings =

@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.Extensive
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.{DirectTable, DrawnPoints, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem._
@@ -17,6 +18,7 @@ import scala.util.Try
  * Of twelve pairs of an operation that changes something and a kind of fault one is drawn, and of fifteen operations
  * one that fails without effect: [[DrawnPoints]].
  */
+@Extensive
 final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
 
   /** @return the second write and the last one */

@@ -13,12 +13,13 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
 
 /**
- * The local disk by the scheme {@code held}, where a test can stop or fail one task in the middle of a file.
+ * The local disk by the scheme {@code held}, where a test can stop or fail one task at a file.
  *
  * <p>A file NAME in the folder {@code held.folder} has two lines: an action and a part of a path. The first task that
  * has written more than a few bytes to a file with that part in its path takes the order: the order disappears, and
  * NAME.reached has the process id and the file's path. With the action {@code fail} the write fails. With {@code hold}
- * it waits, whatever interrupts it, until there is a file NAME.go.
+ * it waits, whatever interrupts it, until there is a file NAME.go. With {@code begin} the first task waits that is about
+ * to create such a file.
  */
 public final class HeldFileSystem extends RawLocalFileSystem {
 
@@ -48,6 +49,7 @@ public final class HeldFileSystem extends RawLocalFileSystem {
   public FSDataOutputStream create(
       Path file, boolean overwrite, int buffer, short replication, long block, Progressable progress)
       throws IOException {
+    obey(file.toString(), true);
     return held(file, super.create(file, overwrite, buffer, replication, block, progress));
   }
 
@@ -56,8 +58,13 @@ public final class HeldFileSystem extends RawLocalFileSystem {
       Path file, FsPermission permission, boolean overwrite, int buffer, short replication, long block,
       Progressable progress)
       throws IOException {
+    obey(file.toString(), true);
     return held(file, super.create(file, overwrite, buffer, replication, block, progress));
   }
+
+  /** Without Hadoop's native library this starts a process, which an interrupted thread cannot wait for. */
+  @Override
+  public void setPermission(Path file, FsPermission permission) {}
 
   private FSDataOutputStream held(Path file, OutputStream out) throws IOException {
     return new FSDataOutputStream(new HeldStream(file.toString(), out), null);
@@ -86,7 +93,7 @@ public final class HeldFileSystem extends RawLocalFileSystem {
         out.write(bytes, from, before);
         out.flush();
         written += before;
-        obey(file);
+        obey(file, false);
         out.write(bytes, from + before, count - before);
         written += count - before;
       } else {
@@ -106,7 +113,7 @@ public final class HeldFileSystem extends RawLocalFileSystem {
     }
   }
 
-  private void obey(String file) throws IOException {
+  private void obey(String file, boolean begins) throws IOException {
     try (var found = Files.list(orders)) {
       for (java.nio.file.Path order : (Iterable<java.nio.file.Path>) found::iterator) {
         String name = order.getFileName().toString();
@@ -116,7 +123,7 @@ public final class HeldFileSystem extends RawLocalFileSystem {
         String[] lines;
         try {
           lines = Files.readString(order).split("\n");
-          if (!file.contains(lines[1])) {
+          if (!file.contains(lines[1]) || lines[0].equals("begin") != begins) {
             continue;
           }
           Files.move(order, order.resolveSibling(name + ".taken"), StandardCopyOption.ATOMIC_MOVE);

@@ -1,4 +1,4 @@
-"""Stops or fails one task in the middle of a file: orders to ``HeldFileSystem.java``, on the paths of ``held:``."""
+"""Stops or fails one task at a file: orders to ``HeldFileSystem.java``, on the paths of ``held:``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REACHED_S = 60
 
 @dataclass(frozen=True)
 class Reached:
-    """A task that took an order: its process, and the file that it writes."""
+    """A task that took an order: its process, and the file that it writes, or is about to create."""
 
     order: str
     pid: int
@@ -42,7 +42,7 @@ class Held:
         }
 
     def order(self, name: str, action: str, part: str) -> None:
-        """Let the first task that writes to a path with this part ``fail`` or ``hold``."""
+        """Let the first task that writes to a path with this part ``fail`` or ``hold``, or hold as it would ``begin``."""
         new = self.orders / f"{name}.new"
         new.write_text(f"{action}\n{part}\n")
         new.rename(self.orders / name)

@@ -64,14 +64,22 @@ def read(spark: SparkSession, path: str) -> list[list[Any]]:
     return rows
 
 
-def compact(spark: SparkSession, path: str) -> None:
-    spark.sql(f"CALL run_compaction(op => 'scheduleAndExecute', path => '{path}')").collect()
+def run_service(spark: SparkSession, path: str, procedure: str) -> None:
+    options = "hoodie.log.compaction.blocks.threshold=2"
+    spark.sql(f"CALL {procedure}(op => 'scheduleAndExecute', path => '{path}', options => '{options}')").collect()
 
 
 def executors(spark: SparkSession) -> int:
     """How many executors run: the driver is not one."""
     context: Any = spark.sparkContext._jsc.sc()
     return int(context.getExecutorMemoryStatus().size()) - 1
+
+
+def running_attempts(spark: SparkSession) -> int:
+    """How many attempts of tasks run: one that was killed counts until it has ended. Spark's status is behind that."""
+    context: Any = spark.sparkContext._jsc.sc()
+    counts = str(context.taskScheduler().runningTasksByExecutors().valuesIterator().mkString(" "))
+    return sum(int(count) for count in counts.split())
 
 
 # --- the tests -------------------------------------------------------------------------------------------------------
@@ -87,6 +95,9 @@ class Running:
 
     def wait_for_executors(self) -> None:
         wait_until(lambda: self.session.call(executors) == 2, "the cluster has two executors")
+
+    def wait_for_attempts(self) -> None:
+        wait_until(lambda: self.session.call(running_attempts) == 0, "all attempts of tasks have ended")
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
@@ -141,12 +152,16 @@ class Spread:
 
     def compact(self) -> set[Path]:
         """Compact the table; the new data files."""
+        return self.serve("run_compaction")
+
+    def serve(self, procedure: str) -> set[Path]:
+        """Run a service of the table; the new data files."""
         before = self.data_files()
-        self.running.session.call(compact, path=self.path)
+        self.running.session.call(run_service, path=self.path, procedure=procedure)
         return self.data_files() - before
 
     def during(self, work: Callable[[], set[Path]], action: str, part: str) -> tuple[Reached, Future[set[Path]]]:
-        """Start work of which one task is to ``hold`` or to ``fail`` in a file with this part in its path."""
+        """Start work of which one task is to ``hold``, ``fail`` or ``begin`` at a file with this part in its path."""
         name = f"{self.folder.parent.name}-{self.ts}-{action}"
         self.running.held.order(name, action, part)
         written = self.running.pool.submit(work)
@@ -217,10 +232,14 @@ def test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts(
     running.wait_for_executors()
     table.upsert()
     table.upsert()
+    before = table.data_files()
     lost, written = table.during(table.compact, "hold", ".parquet")
     os.kill(lost.pid, signal.SIGKILL)
-    assert one_of_each_group(written.result(60))
+    assert written.result(60)
+    running.wait_for_attempts()  # a speculative one that is late removes its file
+    assert one_of_each_group(table.data_files() - before)
     assert not lost.file.exists()
+    assert not table.remains()
     table.check()
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
     files = table.upsert(200, **inline)
@@ -228,3 +247,34 @@ def test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts(
     table.check()
     assert not table.remains()
     assert sorted(hudi.read(table.folder).business) == sorted(table.rows.values())
+
+
+#: Of each kind of job that writes files: the kind of table, the job, and a part of the markers' paths.
+JOBS: dict[str, tuple[str, Callable[[Spread], set[Path]], str]] = {
+    "upsert to base files": ("cow", Spread.upsert, ".parquet.marker"),
+    "upsert to logs": ("mor", Spread.upsert, ".log."),
+    "compaction": ("mor", Spread.compact, ".parquet.marker"),
+    "log compaction": ("mor", lambda table: table.serve("run_log_compaction"), ".log."),
+    "clustering": ("cow", lambda table: table.serve("run_clustering"), ".parquet.marker"),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_an_attempt_that_announces_its_file_after_the_commit_leaves_neither_file_nor_marker(
+    running: Running, tmp_path: Path, job: str
+) -> None:
+    kind, work, part = JOBS[job]
+    table = Spread(running, tmp_path / "table", {**OPTIONS, **KINDS[kind]})
+    running.wait_for_executors()
+    for _ in range(3):
+        table.upsert()
+    before = table.data_files()
+    late, written = table.during(lambda: work(table), "begin", part)
+    assert not late.file.exists(), "the marker is to be created"
+    assert one_of_each_group(written.result(60)), "a speculative attempt on the other executor has written them"
+    assert not table.remains()
+    running.held.go(late)
+    running.wait_for_attempts()
+    assert not table.remains()
+    assert one_of_each_group(table.data_files() - before)
+    table.check()

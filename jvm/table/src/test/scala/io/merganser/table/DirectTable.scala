@@ -238,8 +238,8 @@ final class DirectTable(
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
     ScheduledCompactions.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
-      val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
-      val slices     = view(transaction.timeline).committed(planned)
+      val now        = transaction.timeline
+      val slices     = PlannedSlices.of(storage, config, view(now), now.compactionPlan(instant))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader(transaction.timeline, rowSchema).merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,

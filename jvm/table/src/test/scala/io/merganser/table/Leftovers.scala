@@ -24,7 +24,8 @@ object Leftovers {
     val config    = TableConfig.load(storage)
     val timeline  = Timeline.load(storage, config)
     val completed = timeline.completed.map(_.requested).toSet
-    val committed = timeline.completed.flatMap(timeline.metadata(_).allStats.map(_.path)).toSet
+    val committed = timeline.completed.flatMap(timeline.metadata(_).allStats).flatMap(stat =>
+      stat.path +: stat.cdcStats.keys.toSeq).toSet
     val files =
       new TableView(storage, config, timeline).partitions.flatMap(p => names(storage, p).map(FileNames.path(p, _)))
     val rings = deepNames(storage, Rings).filter(_.endsWith(HashRing.Suffix))

@@ -8,13 +8,12 @@ import io.merganser.spark.write.{TableWrite, WriterOptions}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{ClusteringSchedule, CommitRequest, Transaction, Work}
-import io.merganser.table.file.{FileNames, WriteToken}
+import io.merganser.table.file.FileNames
 import io.merganser.table.options.{IndexType, LayoutStrategy, OptionKind, Options}
 import io.merganser.table.service.{ClusteringDue, ClusteringPlanner}
 import io.merganser.table.settings.{ClusteringOrder, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline._
-import org.apache.spark.TaskContext
 import org.apache.spark.rdd.UnionRDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -309,12 +308,12 @@ object ClusteringService {
         val moved = (number: Int) => firstOf.get(number).fold(Tombstones.none)(reader.retainedDeletes)
         // In the order of the groups, with all their partitions.
         Partitions.collect[InternalRow, SliceWritten](new UnionRDD(session.sparkContext, rows)) { it =>
-          val context       = TaskContext.get()
-          val number        = context.partitionId()
-          val partitionPath = partitionOf(number)
-          writer.rewrite(partitionPath, FileNames.fileIdOf(requested, partitionPath, number), it, updates,
-            WriteToken(number, run, context.taskAttemptId()),
-            moved(number)).iterator
+          TaskFiles.write(writer, run) { token =>
+            val number        = token.partitionId
+            val partitionPath = partitionOf(number)
+            writer.rewrite(partitionPath, FileNames.fileIdOf(requested, partitionPath, number), it, updates, token,
+              moved(number)).iterator
+          }
         }
       } finally sorted.close()
     val metadata = CommitMetadata(

@@ -7,13 +7,20 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
-import io.merganser.table.file.{FileGroupId, WriteToken}
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.{CompactionStrategy, Options}
 import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
+import io.merganser.table.slice.{
+  FileSlice,
+  LogVisibility,
+  PlannedSlices,
+  SliceReader,
+  SliceWriter,
+  TableView,
+  TaskFiles
+}
 import io.merganser.table.timeline._
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
@@ -201,8 +208,8 @@ object CompactionService {
   ): Work[CompactionResult] = {
     val seen    = CompactionRuns.columnsAsOf(table, instant)
     val schema  = seen.schema
-    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
-    val slices  = table.view.committed(planned)
+    val plan    = table.timeline.compactionPlan(instant)
+    val slices  = PlannedSlices.of(table.storage, table.config, table.view, plan)
     val run     = transaction.runNumber
     val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
     val reader =
@@ -210,15 +217,15 @@ object CompactionService {
         rowKey = table.rowKey)
     val writer = WriterOptions.writer(session, table, schema, transaction, settings)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
-      val context = TaskContext.get()
-      val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
-      it.flatMap { slice =>
-        val open = reader.merge(slice)
-        try {
-          val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
-            updatesCommitMetadata = false, OrderingComparator.of(open.layout), token, open.footer)
-          base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
-        } finally open.close()
+      TaskFiles.write(writer, run) { token =>
+        it.flatMap { slice =>
+          val open = reader.merge(slice)
+          try {
+            val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
+              updatesCommitMetadata = false, OrderingComparator.of(open.layout), token, open.footer)
+            base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
+          } finally open.close()
+        }
       }
     }
     val metadata = CommitMetadata(

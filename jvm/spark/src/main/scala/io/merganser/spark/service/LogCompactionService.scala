@@ -5,12 +5,10 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
-import io.merganser.table.file.WriteToken
 import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, TableView}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, TableView, TaskFiles}
 import io.merganser.table.timeline._
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
@@ -185,14 +183,14 @@ object LogCompactionService {
     val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
     val deleted = settings.rule.readsDeletes(schema)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
-      val context = TaskContext.get()
-      val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
-      it.flatMap { slice =>
-        val logs = reader.logVersions(slice)
-        try
-          if (logs.instants.size < 2) Nil
-          else writer.appendLog(slice, logs.merge, logs.layout, token, deleted, compacted = logs.instants)
-        finally logs.close()
+      TaskFiles.write(writer, run) { token =>
+        it.flatMap { slice =>
+          val logs = reader.logVersions(slice)
+          try
+            if (logs.instants.size < 2) Nil
+            else writer.appendLog(slice, logs.merge, logs.layout, token, deleted, compacted = logs.instants)
+          finally logs.close()
+        }
       }
     }
     if (written.isEmpty) Work(CompactionResult(None, 0, 0, 0, 0, 0), None)

@@ -277,8 +277,9 @@ private[table] final class CompactionRun(
       if (!committed(marker.path)) storage.delete(marker.path)
       markers.delete(marker)
     }
-    markers.deleteIfEmpty()
     val isOurs = lost.isEmpty
+    // The tasks of a run that has taken the plan over begin no file without the folder.
+    if (isOurs || !found.exists(!_.isCompleted)) markers.deleteIfEmpty()
     if (isOurs || !found.exists(!_.isCompleted)) storage.delete(Heartbeat.file(instant))
     if (isOurs && found.exists(!_.isCompleted)) storage.delete(Claim.file(config, instant, pending.action))
     ()

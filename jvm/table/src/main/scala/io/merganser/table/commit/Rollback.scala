@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.file.{BaseFile, FileNames, MarkerKind, Markers, PartitionMetadata}
+import io.merganser.table.file.{BaseFile, FileNames, Marker, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
@@ -138,11 +138,13 @@ object Rollback {
   /** Call under the table lock, with a timeline loaded under it. */
   private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
-    removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
+    val absent =
+      removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
     removeMetadata(storage, instant.requested)
     storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
     storage.delete(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
     new Markers(storage, instant.requested).deleteAll()
+    removeAnnounced(storage, config, instant.requested, absent)
     storage.delete(Heartbeat.file(instant.requested))
     ()
   }
@@ -153,16 +155,18 @@ object Rollback {
    */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     val state = timeline.commitState(instant)
-    state match {
+    val absent = state match {
       case CommitState.Committed(metadata) => removeUnnamed(storage, config, instant, metadata)
       case CommitState.NotCommitted =>
-        removeFiles(storage, config, instant, mayHaveFiles = false)
+        val files = removeFiles(storage, config, instant, mayHaveFiles = false)
         removeMetadata(storage, instant)
-      case CommitState.Unknown => ()
+        files
+      case CommitState.Unknown => Nil
     }
     if (state != CommitState.Unknown) {
       storage.delete(Heartbeat.file(instant))
       new Markers(storage, instant).deleteAll()
+      removeAnnounced(storage, config, instant, absent)
     }
   }
 
@@ -175,39 +179,62 @@ object Rollback {
   /**
    * Removes files that have a marker of a write but are not named by its commit: those of superseded task attempts,
    * written before or after the commit.
+   *
+   * @return those that were not there, see [[removeAnnounced]]
    */
   private[table] def removeUnnamed(
       storage: Storage,
       config: TableConfig,
       instant: String,
       metadata: CommitMetadata
-  ): Unit = {
+  ): Seq[Marker] = {
     val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    new Markers(storage, instant).all.filterNot(marker => named(marker.path)).foreach { marker =>
-      val (file, name) = (marker.path, marker.fileName)
-      if (config.version < 8 && FileNames.isLog(name))
-        storage.status(file).filter(found => (blockInstants(storage, marker.partitionPath, found) - instant).isEmpty)
-          .foreach(_ => storage.delete(file))
-      else if (FileNames.instant(name).contains(instant)) storage.delete(file)
-    }
+    removeAnnounced(storage, config, instant, new Markers(storage, instant).all.filterNot(m => named(m.path)))
   }
 
-  /** Removes the data files of an instant: by its markers or, if it has none, by the instant in names or blocks. */
+  /**
+   * Removes announced files, but no log with blocks of others.
+   *
+   * @return those that were not there: an attempt of a task may be about to create them. To be removed again once the
+   *         markers are gone; an attempt that ends later finds no marker, and removes them itself
+   */
+  private[table] def removeAnnounced(
+      storage: Storage,
+      config: TableConfig,
+      instant: String,
+      markers: Seq[Marker]
+  ): Seq[Marker] = markers.filterNot { marker =>
+    if (config.version < 8 && FileNames.isLog(marker.fileName)) {
+      val found = storage.status(marker.path)
+      found.filter(file => (blockInstants(storage, marker.partitionPath, file) - instant).isEmpty)
+        .foreach(_ => storage.delete(marker.path))
+      found.isDefined
+    } else !FileNames.instant(marker.fileName).contains(instant) || storage.delete(marker.path)
+  }
+
+  /**
+   * Removes the data files of an instant: by its markers or, if it has none, by the instant in names or blocks.
+   *
+   * @return the announced ones that were not there, see [[removeAnnounced]]
+   */
   private[table] def removeFiles(
       storage: Storage,
       config: TableConfig,
       instant: String,
       mayHaveFiles: Boolean
-  ): Unit = {
+  ): Seq[Marker] = {
     val markers = new Markers(storage, instant)
     if (markers.exist)
-      markers.all.foreach { marker =>
+      markers.all.filterNot { marker =>
         val isOwn = FileNames.instant(marker.fileName).contains(instant)
-        if (!isOwn) { if (config.version < 8) removeLog(storage, marker.path, instant) }
-        else if (marker.kind != MarkerKind.Append || config.version >= 8) storage.delete(marker.path)
+        if (config.version >= 8) !isOwn || storage.delete(marker.path)
+        else if (isOwn && marker.kind != MarkerKind.Append) storage.delete(marker.path)
         else removeLog(storage, marker.path, instant)
       }
-    else if (mayHaveFiles) removeUnmarked(storage, config, instant, "")
+    else {
+      if (mayHaveFiles) removeUnmarked(storage, config, instant, "")
+      Nil
+    }
   }
 
   private def removeUnmarked(storage: Storage, config: TableConfig, instant: String, folder: String): Unit =
@@ -217,16 +244,21 @@ object Rollback {
       if (found.isDirectory) {
         if (PartitionMetadata.mayContainPartitions(name)) removeUnmarked(storage, config, instant, file)
       } else if (config.version < 8 && FileNames.isLog(name) && !ChangeFiles.is(name)) {
-        if (blockInstants(storage, folder, found).contains(instant)) removeLog(storage, file, instant)
+        if (blockInstants(storage, folder, found).contains(instant)) { removeLog(storage, file, instant); () }
       } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
     }
 
-  /** Version 6: readers ignore blocks of an instant that did not complete, but only until the timeline is archived. */
-  private def removeLog(storage: Storage, file: String, instant: String): Unit =
-    storage.status(file).foreach { found =>
+  /**
+   * Version 6: readers ignore blocks of an instant that did not complete, but only until the timeline is archived.
+   *
+   * @return false if there was no such file
+   */
+  private def removeLog(storage: Storage, file: String, instant: String): Boolean =
+    storage.status(file).exists { found =>
       val at = file.lastIndexOf('/')
-      if ((blockInstants(storage, file.take(math.max(at, 0)), found) - instant).isEmpty) { storage.delete(file); () }
-      else throw MerganserException("ROLLBACK_UNSUPPORTED", "path" -> storage, "instant" -> instant, "file" -> file)
+      if ((blockInstants(storage, file.take(math.max(at, 0)), found) - instant).nonEmpty)
+        throw MerganserException("ROLLBACK_UNSUPPORTED", "path" -> storage, "instant" -> instant, "file" -> file)
+      storage.delete(file)
     }
 
   /** Instants of the intact blocks of a log file. */

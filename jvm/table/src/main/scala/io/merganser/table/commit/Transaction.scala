@@ -63,12 +63,12 @@ final class Transaction private[table] (
   def commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get || isDryRun) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
-    if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
+    val ofOtherAttempts  = if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata) else Nil
     val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
     val known            = options.readAt.getOrElse(this.timeline)
     val keys             = new NewKeys(storage, config, instant, basis.newKeys, metadata)
     val transactions     = new AppTransactions.Before(this.timeline)
-    val completed =
+    val (completed, absent) =
       try {
         run.flatMap(_.missing(metadata)).foreach(file =>
           throw conflict(s"its file '$file' is gone, another engine has removed it"))
@@ -86,7 +86,7 @@ final class Transaction private[table] (
           requireRunning(now)
           options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
-          filesOfOtherRuns.foreach(file => storage.delete(file))
+          val absent = filesOfOtherRuns.filterNot(file => storage.delete(file))
           // One whose process has died since the write began was not rolled back then.
           val abandoned =
             if (run.isDefined || now.groupsInClustering.isEmpty) Set.empty[String]
@@ -110,7 +110,7 @@ final class Transaction private[table] (
             throw conflict("another writer changed the versions of the table's columns since the change began")
           val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant, Some(transactions))
           val named  = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
-          complete(now, HistoryCommit.prepare(storage, now, instant, named), lock)
+          (complete(now, HistoryCommit.prepare(storage, now, instant, named), lock), absent)
         }
       } catch {
         case e: MerganserException if Transaction.ConflictConditions(e.condition) =>
@@ -123,6 +123,9 @@ final class Transaction private[table] (
     quietly("remove its heartbeat and its markers") {
       if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
       markers.deleteAll()
+      // What attempts have created since; those that end later find no marker.
+      Rollback.removeAnnounced(storage, config, instant, ofOtherAttempts)
+      absent.foreach(file => storage.delete(file))
     }
     completed
   }

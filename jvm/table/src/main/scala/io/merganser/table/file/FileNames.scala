@@ -68,6 +68,12 @@ object FileNames {
     case _ => None
   }
 
+  /** The path of a log without the write token, in which those of all attempts of a task are equal. */
+  private[table] def anyAttempt(path: String): Option[String] = path.substring(path.lastIndexOf('/') + 1) match {
+    case Log(_, _, _, token, null) => Some(if (token == null) path else path.dropRight(token.length + 1))
+    case _                         => None
+  }
+
   def isLog(name: String): Boolean = Log.pattern.matcher(name).matches
 
   /** The second part of the write token of a base or log file, if the name has one. */

@@ -13,6 +13,7 @@ package io.merganser.table.file
  *                   depend on it, and in version 6
  * @param checksums  of its blocks, as recorded in a commit of ours
  * @param isOfOneWrite whether its commit shows that all its blocks are of that write, and none replaces others
+ * @param uncounted  writes whose blocks in it do not count, as another attempt of their task has written those that do
  */
 final case class LogFile(
     partitionPath: String,
@@ -25,8 +26,13 @@ final case class LogFile(
     committedBytes: Option[Long] = None,
     completed: Option[String] = None,
     checksums: Option[String] = None,
-    isOfOneWrite: Boolean = false
+    isOfOneWrite: Boolean = false,
+    uncounted: Set[String] = Set.empty
 ) {
+
+  /** Whether the names differ in the write token alone. */
+  def isOfOtherAttempt(other: LogFile): Boolean = partitionPath == other.partitionPath && fileId == other.fileId &&
+    instant == other.instant && version == other.version && writeToken != other.writeToken
 
   /** Relative to the table's base path. */
   def path: String = FileNames.path(partitionPath, name)

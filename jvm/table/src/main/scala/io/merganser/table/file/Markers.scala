@@ -1,6 +1,6 @@
 package io.merganser.table.file
 
-import io.merganser.table.storage.{Parallel, Storage}
+import io.merganser.table.storage.{DiscardedFiles, Parallel, Storage}
 import org.apache.hadoop.fs.FileStatus
 
 /**
@@ -28,6 +28,12 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   private[table] def own: Seq[Marker] = all.filter(marker => FileNames.instant(marker.fileName).contains(instant))
 
   private[table] def exist: Boolean = storage.exists(folder)
+
+  /** Whether the write has been neither committed nor rolled back. A dry run is neither, and has no markers. */
+  private[table] def areOpen: Boolean = DiscardedFiles.are(storage) || exist
+
+  /** Whether a marker is there: those of a write go when it is committed or rolled back. */
+  private[table] def has(marker: Marker): Boolean = DiscardedFiles.are(storage) || storage.exists(file(marker))
 
   private[table] def prepare(): Unit = storage.makeFolder(folder)
 

@@ -3,15 +3,28 @@ package io.merganser.table.file
 /**
  * Which attempt of which task writes: it makes the file names of a retried task distinct. Shared by all files of a
  * task, whose changed rows it numbers: no two rows of a commit have the same task and number.
+ *
+ * @param mayBegin called before a file is announced; throws if the attempt may begin none
  */
-final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
-  private[this] var rows = 0L
+final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long, mayBegin: () => Unit = () => ()) {
+  private[this] var rows  = 0L
+  private[this] var files = List.empty[Marker]
 
   /** The number of the next row that the task changes. */
   private[table] def nextRow(): Long = {
     rows += 1
     rows - 1
   }
+
+  /** Announces a file that is about to be created. */
+  private[table] def announce(marker: Marker, markers: Markers): Unit = {
+    mayBegin()
+    files ::= marker
+    markers.create(marker)
+  }
+
+  /** The files that the attempt has announced, the last one first. */
+  private[table] def announced: Seq[Marker] = files
 
   override def toString: String = s"$partitionId-$stageId-$attemptId"
 }

@@ -80,7 +80,7 @@ final class LogScanner(
     logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
 
   private def selected(found: Seq[(Seq[LogBlock], Int)]): IndexedSeq[LogBlock] =
-    LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant).toIndexedSeq
+    LogBlockOrder.select(found.flatMap(_._1).filter(counts), maxInstant).toIndexedSeq
 
   /**
    * The files of a scan. A slice may have thousands, so only one is open at a time. Bytes fetched to find blocks are
@@ -129,8 +129,9 @@ final class LogScanner(
   }
 
   /** A rollback block has any instant of its time. */
-  private def isOfCompleted(block: LogBlock): Boolean =
-    tableVersion >= 8 || block.isRollback || isCompleted(block.instant)
+  private def counts(block: LogBlock): Boolean = block.isRollback ||
+    ((tableVersion >= 8 || isCompleted(block.instant)) &&
+      (block.log.uncounted.isEmpty || !block.log.uncounted(block.instant)))
 
   private def schemaOf(block: LogBlock): Schema = {
     val json = block.header.getOrElse(Header.Schema, throw block.unreadable("its header has no schema", Restore))

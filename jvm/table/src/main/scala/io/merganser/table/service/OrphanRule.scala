@@ -14,7 +14,8 @@ import io.merganser.table.timeline.Timeline
  *  - a savepoint names it;
  *  - its commit names it, or names no files at all; one that was moved away is a copy if its place has one again;
  *  - its instant is older than the timeline, and the history does not reach back that far;
- *  - it is a log that may have blocks of a commit, in a table where logs are not named after their write.
+ *  - it is a log that may have blocks of a commit, in a table where logs are not named after their write. It has none if
+ *    each commit of its blocks names the log of another attempt.
  */
 private[service] final class OrphanRule(storage: Storage, config: TableConfig, timeline: Timeline) {
 
@@ -50,7 +51,8 @@ private[service] final class OrphanRule(storage: Storage, config: TableConfig, t
 
   /**
    * A log that may be of another write than its name has: of version 6, of a table that was created in its layout,
-   * and while buckets are split or merged. It is an orphan only if every block is of a write that failed.
+   * and while buckets are split or merged. It is an orphan only if every block is of a write that failed, or that
+   * names the log of another attempt in its place.
    */
   private def isLogOfOthers(file: FoundFile, commits: Map[String, Named]): Boolean =
     FileNames.parseLog(file.partitionPath, file.name, file.sizeBytes).exists { log =>
@@ -60,8 +62,15 @@ private[service] final class OrphanRule(storage: Storage, config: TableConfig, t
       else {
         val blocks = BlockInstants.of(storage, log)
         val known  = named(blocks -- commits.keySet) ++ commits
+
+        val anyAttempt = FileNames.anyAttempt(log.path)
+        def isLost(instant: String) = known.get(instant).exists {
+          case Named.NoCommit     => true
+          case Named.Files(paths) => !paths(log.path) && paths.exists(FileNames.anyAttempt(_) == anyAttempt)
+          case Named.Unknown      => false
+        }
         // A block of a rollback has the instant of the rollback, which hides blocks of other files.
-        blocks.isEmpty || blocks.exists(i => !known.get(i).contains(Named.NoCommit) || isService(i)) ||
+        blocks.isEmpty || blocks.exists(i => !isLost(i) || isService(i)) ||
         BlockInstants.hasCommands(storage, log)
       }
     }

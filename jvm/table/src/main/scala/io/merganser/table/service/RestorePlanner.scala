@@ -206,11 +206,15 @@ private[service] final class RestorePlanner(
       Parallel.map(taken.filter(_.isCompleted), "read commits")(whole.metadata(_)).flatMap(_.allStats.map(_.path)).toSet
     // Of runs that stopped; their logs have the instant of the slice in version 6.
     val announced = taken.filterNot(_.isCompleted).flatMap(i => new Markers(storage, i.requested).all).map(_.path).toSet
+    // Where they are shared, a log that another attempt has left may have blocks of the write, too.
+    val logged = named.flatMap(FileNames.anyAttempt)
     Parallel.map(view.partitions, "list partitions") { partition =>
       view.dataFiles(partition).flatMap { file =>
         val path = FileNames.path(partition, file.name)
         if (isShared(file.name)) {
-          if (instants(file.instant) || named(path) || announced(path)) ofBlocks(file, path, instants) else None
+          if (instants(file.instant) || announced(path) || FileNames.anyAttempt(path).exists(logged))
+            ofBlocks(file, path, instants)
+          else None
         } else if (instants(file.instant) || named(path)) Some(RemovedFile(file, Nil))
         else None
       }

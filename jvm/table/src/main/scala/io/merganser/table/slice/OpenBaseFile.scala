@@ -58,7 +58,7 @@ private[slice] final class OpenBaseFile(
 
   private def open(): Unit = {
     val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
-    markers.create(Marker(partitionPath, name, kind))
+    token.announce(Marker(partitionPath, name, kind), markers)
     writer =
       new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
         storesKeys, recentRows)

@@ -121,18 +121,12 @@ final case class SliceWriter(
       stored = Some(stored.getOrElse(storage)))
   }
 
-  /** Deletes a file that belongs to this write alone. In version 6, writes share log files. */
-  def remove(written: SliceWritten): Unit = {
-    if (!written.stat.isLogFile || config.version >= 8) storage.delete(written.stat.path)
-    written.stat.cdcStats.keys.foreach(storage.delete(_))
-  }
-
   /** The change file of a base file that replaces another. Announced like a log file. */
   private[slice] def openChanges(partitionPath: String, fileId: String, token: WriteToken): Option[ChangeLogWriter] =
     changes.map { mode =>
       val kind = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
       new ChangeLogWriter(storage, config.name, partitionPath, fileId, instant, token.toString, mode, schema,
-        SliceWriter.rowSchema(schema), logOptions, name => markers.create(Marker(partitionPath, name, kind)))
+        SliceWriter.rowSchema(schema), logOptions, name => token.announce(Marker(partitionPath, name, kind), markers))
     }
 
   /**
@@ -250,7 +244,7 @@ final case class SliceWriter(
     if (blocks.isEmpty) Nil
     else {
       val kind                         = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
-      def announce(name: String): Unit = markers.create(Marker(slice.partitionPath, name, kind))
+      def announce(name: String): Unit = token.announce(Marker(slice.partitionPath, name, kind), markers)
       val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version,
         token.toString,
         fileSchema, logOptions, announce, compacted)

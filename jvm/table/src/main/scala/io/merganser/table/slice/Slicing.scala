@@ -3,10 +3,8 @@ package io.merganser.table.slice
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.{Parallel, Storage}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
-
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
 import scala.collection.mutable
@@ -15,13 +13,12 @@ import scala.collection.mutable
  * Groups the files of a partition into the slices of its file groups.
  *
  * Files that are not committed are dropped before slicing: if the base file of a failed write started a slice, later
- * log files would be assigned to it and disappear with it. A file with the instant of a completed write that does not
- * name it is not committed either: a retried task may have left it, or one that outlived the write.
+ * log files would be assigned to it and disappear with it. So are files that [[CommittedNames]] does not have.
  *
  * Holds the names of the files of all commits that it has read: use one for a question, not for the time of a table.
  *
  * @param archive used only if the slice of a log file, or its place among others, depends on the completion time of an
- *                archived instant
+ *                archived instant, or two attempts of a task have left files of one
  */
 private[slice] final class Slicing(
     storage: Storage,
@@ -32,7 +29,7 @@ private[slice] final class Slicing(
 
   private val isCompleted = timeline.completedInstants
 
-  private val committed = new ConcurrentHashMap[String, Option[Map[String, CommittedFile]]]()
+  private val names = new CommittedNames(config, timeline, archive)
 
   /**
    * The newest slice of each group of some partitions.
@@ -64,17 +61,17 @@ private[slice] final class Slicing(
 
   def all(partition: String, files: Seq[ListedFile]): Seq[FileSlice] = {
     val found = groups(partition, files)
-    prefetch(found.flatMap(g => g.bases.map(_.instant) ++ g.logs.map(_.instant)))
-    found.map(g => g.copy(bases = g.bases.filter(isNamed), logs = g.logs.filter(isNamed))).flatMap(slices).map(
+    names.readAhead(found.flatMap(g => g.bases.map(_.instant) ++ g.logs.map(_.instant)))
+    found.map(g => g.copy(bases = g.bases.filter(names.has), logs = g.logs.filter(names.has))).flatMap(slices).map(
       withSizes)
   }
 
   /** See [[TableView.committed]]. */
   def asCommitted(slices: Seq[FileSlice]): Seq[FileSlice] = {
-    prefetch(slices.flatMap(instants))
+    names.readAhead(slices.flatMap(instants))
     slices.map { slice =>
-      val logs = slice.logs.filter(isNamed).map(withCompletion).sorted
-      withSizes(slice.copy(base = slice.base.filter(isNamed), logs = logs))
+      val logs = names.ofAttempts(slice.logs.filter(names.has).map(withCompletion).sorted)
+      withSizes(slice.copy(base = slice.base.filter(names.has), logs = logs))
     }
   }
 
@@ -91,7 +88,7 @@ private[slice] final class Slicing(
       groups(partition, files).filter(g => isChosen(FileGroupId(partition, g.fileId))).map(group =>
         (group, choose(group)))
     }
-    prefetch(chosen.flatMap(_._2).flatMap(instants))
+    names.readAhead(chosen.flatMap(_._2).flatMap(instants))
     val slices = chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
     slices.foreach(_.base.foreach(requireSize))
     slices
@@ -99,7 +96,7 @@ private[slice] final class Slicing(
 
   /** A file that was swapped with another, or cut short, may be a file of the format still. */
   private def requireSize(base: BaseFile): Unit =
-    filesOf(base.instant).flatMap(_.get(base.path)).map(_.sizeBytes).filter(size =>
+    names.filesOf(base.instant).flatMap(_.get(base.path)).map(_.sizeBytes).filter(size =>
       size > 0 && size != base.sizeBytes).foreach { committed =>
       throw MerganserException("BASE_FILE_UNREADABLE", "file" -> storage.path(base.path), "bytes" -> base.sizeBytes,
         "reason" -> s"commit ${base.instant} wrote $committed bytes")
@@ -112,36 +109,12 @@ private[slice] final class Slicing(
       choose: GroupFiles => Option[FileSlice]
   ): Option[FileSlice] = {
     val uncommitted =
-      slice.toSeq.flatMap(s => s.base.toSeq.filterNot(isNamed).map(_.name) ++ s.logs.filterNot(isNamed).map(_.name))
+      slice.toSeq.flatMap(s => s.base.toSeq.filterNot(names.has).map(_.name) ++ s.logs.filterNot(names.has).map(_.name))
     if (uncommitted.isEmpty) slice
     else {
       val rest = group.without(uncommitted.toSet)
       committedSlices(rest, choose(rest), choose)
     }
-  }
-
-  private def isNamed(base: BaseFile): Boolean = filesOf(base.instant).forall(_.contains(base.path))
-
-  /** The files that a commit names; None if they are unknown. */
-  private def filesOf(instant: String): Option[Map[String, CommittedFile]] =
-    Option(committed.get(instant)).getOrElse {
-      val files = timeline.committedFiles(instant)
-      committed.put(instant, files)
-      files
-    }
-
-  /**
-   * In version 6 several writes share a log file, which is named after its slice. An upgraded table may still have such
-   * files beside the base file of the same instant.
-   *
-   * While buckets are split or merged, rows are also written to logs of the new buckets, which are named after that
-   * clustering; commits of other instants name those files.
-   */
-  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.isReplace(log.instant) || filesOf(
-    log.instant).forall {
-    files =>
-      files.contains(log.path) || (!config.isCreatedInLayout2 && files.valuesIterator.exists(file =>
-        FileNames.fileId(file.name).contains(log.fileId)))
   }
 
   private def withCompletion(log: LogFile): LogFile =
@@ -163,29 +136,15 @@ private[slice] final class Slicing(
   private def withSizes(slice: FileSlice): FileSlice =
     if (config.version < 8 || slice.logs.isEmpty) slice
     else slice.copy(logs = inOrder(slice).toVector.map { log =>
-      val committed = commitOf(log).filter(_.sizeBytes > 0)
+      val committed = names.commitOf(log).filter(_.sizeBytes > 0)
       committed.fold(log)(file =>
         log.copy(committedBytes = Some(file.sizeBytes), checksums = Some(file.checksums).filter(_.nonEmpty),
           isOfOneWrite = config.isCreatedInLayout2 && !file.isOfLogCompaction))
     })
 
-  private def commitOf(log: LogFile): Option[CommittedFile] =
-    filesOf(log.instant).flatMap(_.get(log.path)).orElse {
-      // Of a bucket that was split meanwhile: a later write names it.
-      if (!timeline.isReplace(log.instant)) None
-      else timeline.completed.iterator.filter(_.requested > log.instant)
-        .flatMap(i => filesOf(i.requested).flatMap(_.get(log.path)).iterator).take(1).toList.headOption
-    }
-
   /** In version 6 the instant of a log file is that of its base file. */
   private def instants(slice: FileSlice): Seq[String] =
     if (config.version < 8) Seq(slice.baseInstant) else slice.base.toSeq.map(_.instant) ++ slice.logs.map(_.instant)
-
-  /** Reads commits in parallel. */
-  private def prefetch(instants: Seq[String]): Unit = {
-    Parallel.map(instants.distinct.filterNot(committed.containsKey))(filesOf)
-    ()
-  }
 
   /**
    * Every file that the commits of the slices name and that no newer slice replaces must exist: otherwise rows would be
@@ -203,10 +162,10 @@ private[slice] final class Slicing(
     val byGroup = slices.map(s => s.group -> s).toMap
     val others  = timeline.unarchived(reads = if (isWhole && hasInstantsInNames) without(listed) else _ => false)
     val commits = (slices.flatMap(instants) ++ others.map(_.requested)).distinct
-    prefetch(commits)
+    names.readAhead(commits)
     for {
       instant <- commits
-      files   <- filesOf(instant).toSeq
+      files   <- names.filesOf(instant).toSeq
       file    <- files.values
       if here.get(file.partitionPath).exists(names => !names(file.name)) &&
         FileNames.fileId(file.name).forall(id => isChosen(FileGroupId(file.partitionPath, id))) &&
@@ -242,14 +201,14 @@ private[slice] final class Slicing(
   private def requireBases(slices: Seq[FileSlice]): Unit = if (config.version >= 8) for {
     slice <- slices
     log   <- slice.logs
-    name  <- commitOf(log).flatMap(_.baseFile)
+    name  <- names.commitOf(log).flatMap(_.baseFile)
     base  <- FileNames.parseBase(slice.partitionPath, name, 0L)
   } if (isMissing(base, slice)) throw missing(slice.partitionPath, name, log.instant)
 
   /** A writer of another engine may have taken the file of a failed write for a base file. */
   private def isMissing(base: BaseFile, slice: FileSlice): Boolean =
     base.fileId == slice.fileId && slice.base.forall(_.instant < base.instant) && isCompleted(base.instant) &&
-      isNamed(base)
+      names.has(base)
 
   private def isNeeded(
       file: CommittedFile,
@@ -291,7 +250,8 @@ private[slice] final class Slicing(
     (bases.keySet ++ logs.keySet).toSeq.sorted
       .filterNot(fileId => timeline.replacedGroups(FileGroupId(partition, fileId)))
       .map(fileId =>
-        GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
+        GroupFiles(partition, fileId, names.onePerInstant(bases.getOrElse(fileId, Nil)),
+          names.ofAttempts(logs.getOrElse(fileId, Nil).sorted)))
   }
 
   /** In version 6 a log file is named after its slice; whether a block is visible depends on the block's instant. */
@@ -300,15 +260,6 @@ private[slice] final class Slicing(
     else
       isCompleted(log.instant) || timeline.groupsInCompaction.get(FileGroupId(log.partitionPath, log.fileId)).contains(
         log.instant)
-
-  /** Two attempts of a task may both have left a file; the commit names the valid one. */
-  private def onePerInstant(bases: Seq[BaseFile]): Seq[BaseFile] =
-    bases.groupBy(_.instant).toSeq.sortBy(_._1).map {
-      case (_, Seq(one)) => one
-      case (_, several) =>
-        val committed = several.filter(isNamed)
-        (if (committed.isEmpty) several else committed).maxBy(_.name)
-    }
 
   private def slices(group: GroupFiles): Seq[FileSlice] = {
     val byInstant   = group.bases.map(f => f.instant -> f).toMap

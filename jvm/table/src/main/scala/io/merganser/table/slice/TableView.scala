@@ -120,7 +120,7 @@ final class TableView private (
   }
 
   /** Slices of a plan, with file sizes from the commits and without files that no commit names. */
-  def committed(slices: Seq[FileSlice]): Seq[FileSlice] = slicing.asCommitted(slices)
+  private[slice] def committed(slices: Seq[FileSlice]): Seq[FileSlice] = slicing.asCommitted(slices)
 
   private def listed(partitions: Seq[String]): Seq[(String, Seq[ListedFile])] =
     Parallel.map(partitions)(p => p -> listing(p))

@@ -61,6 +61,9 @@ object DiscardedFiles {
     new Storage(new Path(s"$Scheme:///table"), conf)
   }
 
+  /** Whether a storage is such a place. */
+  private[table] def are(in: Storage): Boolean = in.fs.getUri.getScheme == Scheme
+
   private final class Discarded extends OutputStream {
     override def write(b: Int): Unit                                   = ()
     override def write(b: Array[Byte], offset: Int, length: Int): Unit = ()

@@ -53,6 +53,13 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       a.record().map(a.instant -> CommitMetadata.decodeAvro(_)))
   }
 
+  /** The files that each write names, by path, the newest write first; read as in [[newestFirst]]. */
+  private[table] def committedFiles(
+      first: String,
+      last: Option[String]
+  ): Iterator[(String, Map[String, CommittedFile])] =
+    newestFirst(Some(first), last).map { case (write, metadata) => write.requested -> CommittedFiles.of(metadata) }
+
   /**
    * The completed writes, the newest first, with a function that reads the metadata of one. A file of the history is
    * read when its instants are reached, without their metadata.

@@ -13,6 +13,7 @@ import java.util.{LinkedHashMap => OrderedMap}
  * @param checksums of a log file's blocks; empty if the writer recorded none
  * @param baseFile  for a log file, the name of the base file that its rows are read with, if it has one
  * @param isOfLogCompaction whether it replaces other log files
+ * @param hasRows   false if the writer counted neither rows nor deletes in it
  */
 final case class CommittedFile(
     path: String,
@@ -21,7 +22,8 @@ final case class CommittedFile(
     hasInserts: Boolean,
     checksums: String,
     baseFile: Option[String] = None,
-    isOfLogCompaction: Boolean = false
+    isOfLogCompaction: Boolean = false,
+    hasRows: Boolean = true
 ) {
 
   /** Without folders. */
@@ -59,7 +61,7 @@ private[timeline] object CommittedFiles {
     stats.filter(_.path.nonEmpty).map { stat =>
       val path = FileNames.path(partition, stat.fileName)
       path -> CommittedFile(path, partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
-        stat.baseFileName, metadata.operationType == OperationType.LogCompact)
+        stat.baseFileName, metadata.operationType == OperationType.LogCompact, stat.numWrites + stat.numDeletes > 0)
     }
   }
 }

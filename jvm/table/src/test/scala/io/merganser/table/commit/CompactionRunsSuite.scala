@@ -125,6 +125,18 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Leftovers.of(s).isEmpty)
   }
 
+  test("a run that fails before the one that took it over has announced a file leaves that one the folder for it") {
+    val (s, config, instant) = scheduled()
+    val slow                 = taken(s, config, instant)
+    writeBase(s, slow, "a")
+    claimedElsewhere(s, config, instant, None)
+    val run = taken(s, config, instant)
+    slow.abandon(new IllegalStateException("a task failed"))
+    assert(run.markers.areOpen, "its tasks begin no file without it")
+    run.commit(compacted(writeBase(s, run, "a")), Set(FileGroupId("p", "a")))
+    assert(!run.markers.areOpen && Leftovers.of(s).isEmpty)
+  }
+
   for (version <- Seq(6, 9))
     test(
       s"version $version: a run of another engine is left alone while it shows signs of life, " +

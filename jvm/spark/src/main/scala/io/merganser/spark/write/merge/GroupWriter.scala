@@ -10,7 +10,6 @@ import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.MergeCounts
-import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -95,26 +94,9 @@ final class GroupWriter(
   private val layout  = compiled.layout
   private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
 
-  def run(rows: Iterator[InternalRow]): Iterator[GroupWritten] = {
-    val context = TaskContext.get()
-    val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
-    val done    = mutable.ArrayBuffer.empty[SliceWritten]
-    Iterator.continually(groups).takeWhile(_.hasGroup).map { group =>
-      val written = write(group, token)
-      done ++= written.files
-      if (context.isInterrupted()) removeOfKilled(done)
-      written
-    }
-  }
-
-  /**
-   * A commit never names the files of a killed task. If the write has failed, it may have been rolled back before these
-   * files were there, and then nobody else removes them.
-   */
-  private def removeOfKilled(written: Iterable[SliceWritten]): Unit = {
-    written.foreach(writer.remove)
-    throw new TaskKilledException("the write has failed, or another attempt of the task has succeeded")
+  def run(rows: Iterator[InternalRow]): Iterator[GroupWritten] = TaskFiles.write(writer, run = 0) { token =>
+    val groups = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    Iterator.continually(groups).takeWhile(_.hasGroup).map(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): GroupWritten = {

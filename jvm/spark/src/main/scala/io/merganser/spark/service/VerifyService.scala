@@ -8,7 +8,7 @@ import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, OperationType}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -42,8 +42,12 @@ object VerifyService {
 
   private val Examples = 20
 
-  /** @param compacted the next slice, if a compaction of ours made its base file of this one */
-  private final case class Replayed(slice: FileSlice, compacted: Option[FileSlice])
+  /**
+   * @param compacted the next slice, if a compaction of ours made its base file of this one, by its plan
+   * @param isLeftOut whether a compaction of ours made the base file of the next slice of files that are not known to be
+   *                  those of this one: slices between the two were cleaned, or the plan is gone
+   */
+  private final case class Replayed(slice: FileSlice, compacted: Option[FileSlice], isLeftOut: Boolean)
 
   /**
    * @param sample number of file groups to examine; of more, those whose ids have the smallest hashes
@@ -104,7 +108,10 @@ object VerifyService {
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
       duplicates(session, table, settings, readable)
     val large = chosen.count(isLarge) + older.count(o => isLarge(o.slice))
+    val leftOut = older.count(_.isLeftOut)
     val notes = (if (older.isEmpty) Nil else Seq(s"the logs of ${older.size} older file slices were merged again")) ++
+      (if (leftOut == 0) Nil
+       else Seq(s"$leftOut of these were not compared with the next compaction, which is not known to be of their files")) ++
       (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
       (if (checks.knowsPaths) Nil
        else Seq("rows were not compared with partitions, as the table does not store how their paths are made"))
@@ -121,21 +128,35 @@ object VerifyService {
         .filter(pair => SliceReader.isOfRule(table.config, pair._1)).toSeq
       val compactions = ourCompactions(table, pairs.flatMap(_._2.base).map(_.instant).toSet)
       pairs.map { case (slice, next) =>
-        Replayed(slice, Some(next).filter(n => slice.base.isDefined && n.base.exists(b => compactions(b.instant))))
+        val plan       = next.base.filter(_ => slice.base.isDefined).flatMap(base => compactions.get(base.instant))
+        val isReplayed = plan.exists(_.operations.exists(isOf(_, slice)))
+        Replayed(slice, Some(next).filter(_ => isReplayed), isLeftOut = plan.isDefined && !isReplayed)
       }.sortBy(r => (r.slice.partitionPath, r.slice.fileId, r.slice.baseInstant))
     }
 
-  /** None while a clean is under way, which may have removed some of the files of a slice. */
-  private def ourCompactions(table: OpenTable, instants: Set[String]): Set[String] =
-    if (instants.isEmpty || table.timeline.instants.exists(i => i.action == Action.Clean && !i.isCompleted)) Set.empty
+  /** Whether a compaction was planned of exactly the files of a slice. */
+  private def isOf(operation: CompactionOperation, slice: FileSlice): Boolean =
+    operation.group == slice.group && operation.baseFile == slice.base.map(_.name) &&
+      operation.logFiles.toSet == slice.logs.map(_.name).toSet
+
+  /**
+   * The plans of compactions of ours, by instant; without operations where a plan is gone. None while a clean is under
+   * way, which may have removed some of the files of a slice.
+   */
+  private def ourCompactions(table: OpenTable, instants: Set[String]): Map[String, CompactionPlan] =
+    if (instants.isEmpty || table.timeline.instants.exists(i => i.action == Action.Clean && !i.isCompleted)) Map.empty
     else {
       val commits = table.timeline.completed.filter(i => instants(i.requested))
       readable(table, commits).collect {
         case (instant, metadata)
             if metadata.operationType == OperationType.Compact && metadata.extra.contains(CommitMetadata.WriterKey) =>
-          instant.requested
-      }.toSet
+          instant.requested -> planOf(table, instant)
+      }.toMap
     }
+
+  private def planOf(table: OpenTable, compaction: Instant): CompactionPlan =
+    try table.timeline.plannedBy(compaction).getOrElse(CompactionPlan(Nil))
+    catch { case _: MerganserException => CompactionPlan(Nil) }
 
   /** Commits with their metadata; one that cannot be read is found where files are compared with commits. */
   private def readable(table: OpenTable, commits: Seq[Instant]): Seq[(Instant, CommitMetadata)] =

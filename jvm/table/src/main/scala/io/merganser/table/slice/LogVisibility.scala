@@ -7,7 +7,7 @@ import io.merganser.table.timeline.{CompletedInstants, Timeline}
  * Which log records are visible to a reader of a timeline, and how files store its columns. Sent to tasks.
  *
  * @param completed  whether the write of an instant is completed
- * @param maxInstant newest instant of the view
+ * @param maxInstant no later instant is visible
  * @param history    the versions of the columns, if the table has any
  */
 final case class LogVisibility(
@@ -23,7 +23,5 @@ final case class LogVisibility(
 object LogVisibility {
 
   def apply(timeline: Timeline): LogVisibility =
-    LogVisibility(timeline.completedInstants,
-      timeline.instants.map(_.requested).foldLeft("")((a, b) => if (a < b) b else a),
-      timeline.history)
+    LogVisibility(timeline.completedInstants, timeline.newest, timeline.history)
 }

@@ -17,6 +17,10 @@ private[timeline] trait ServiceInstants { this: Timeline =>
     files.decodeOnce(files.name(now, InstantState.Requested), files.archive.plan(now))(CompactionPlan.decode)
   }
 
+  /** The plan of a compaction, unless its file is gone. */
+  def plannedBy(compaction: Instant): Option[CompactionPlan] =
+    if (files.has(compaction, InstantState.Requested)) Some(compactionPlan(compaction)) else None
+
   /**
    * What a completed rollback deleted.
    *

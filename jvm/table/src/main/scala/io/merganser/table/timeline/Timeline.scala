@@ -125,6 +125,13 @@ final class Timeline private (
   /** All requested and completion times: a new one must be greater. */
   private[table] def times: Iterable[String] = instants.flatMap(i => i.requested +: i.completed.toSeq)
 
+  /**
+   * An instant that none of the timeline is later than: the one that it is as of, else the last. The instants as of a
+   * time may all be archived.
+   */
+  private[table] def newest: String =
+    limit.getOrElse(instants.foldLeft("")((last, i) => if (last < i.requested) i.requested else last))
+
   /** The timeline as of an instant, inclusive, by requested time. */
   def asOf(instant: String): Timeline = upTo(instant, later)
 

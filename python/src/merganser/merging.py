@@ -122,7 +122,13 @@ class Merge:
         return self.with_clauses(WhenMatchedUpdate(set, condition, except_))
 
     def when_matched_delete(self, condition: Condition | None = None) -> Merge:
-        """Delete the stored row."""
+        """Delete the stored row.
+
+        Under event-time ordering it stays if the source's row has the ordering fields and is older: the delete is late.
+
+        Args:
+            condition: For which of the matched rows.
+        """
         return self.with_clauses(WhenMatchedDelete(condition))
 
     def when_not_matched_insert(

@@ -383,8 +383,9 @@ class FrameEvolution:
 class SqlDeletes:
     """Values of ``SQL_DELETES``."""
 
-    ALWAYS = "always"
+    SOURCE = "source"
     ORDERED = "ordered"
+    UNCONDITIONAL = "unconditional"
 
 
 class SqlDuplicates:

@@ -82,6 +82,10 @@ def test_statements_change_a_table_and_tell_what_they_did(spark: SparkSession, t
     ).collect()
     assert [[row[name] for name in ROW] for row in merged] == [[1, 1, 0, 0, 1, 0]]
     assert all_rows(spark, table) == [(1, 6, "c"), (2, 5, "b"), (3, 1, "d")]
+    (late,) = spark.sql(
+        f"MERGE INTO {table} t USING (SELECT 1 AS id, 5L AS ts) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    ).collect()
+    assert (late["late"], late["deleted"]) == (1, 0)
     (updated,) = spark.sql(f"UPDATE {table} SET v = 'u' WHERE id = 2").collect()
     (deleted,) = spark.sql(f"DELETE FROM {table} WHERE id = 3").collect()
     assert (updated["updated"], deleted["deleted"]) == (1, 1)
@@ -132,6 +136,9 @@ def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) ->
     changes = spark.createDataFrame([(1, 6, "c"), (2, 9, "gone"), (3, 1, "d")], "id int, ts long, v string")
     merge = changes.alias("s").mergeInto(table, expr(f"{table}.id = s.id"))
     merge.whenMatched(expr("s.v = 'gone'")).delete().whenMatched().updateAll().whenNotMatched().insertAll().merge()
+    assert all_rows(spark, table) == [(1, 6, "c"), (3, 1, "d")]
+    late = spark.createDataFrame([(1, 5, "gone")], changes.schema).alias("s")
+    late.mergeInto(table, expr(f"{table}.id = s.id")).whenMatched().delete().merge()
     assert all_rows(spark, table) == [(1, 6, "c"), (3, 1, "d")]
 
 

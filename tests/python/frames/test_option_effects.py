@@ -131,7 +131,7 @@ SEEN = {
     "spark.merganser.write.schemaEvolution": "test_schema_evolution.py::test_a_table_may_be_told_to_keep_its_columns",
     "spark.merganser.sql.schemaEvolution": "test_merge_evolution.py::test_stars_add_the_columns",
     "hoodie.schema.on.read.enable": "test_schema_evolution.py::test_columns_of_catalog_tables_are_renamed",
-    "spark.merganser.sql.deletes": "test_statement_plans.py::test_a_statements_deletes_may_be_told_to_lose",
+    "spark.merganser.sql.deletes": "test_merge_deletes.py::test_the_setting_says_which_deletes_are_compared",
     "spark.merganser.sql.duplicates": "test_statement_plans.py::test_several_source_rows_for_a_key_are_refused",
     "hoodie.spark.sql.merge.into.partial.updates": HERE + "test_whole_rows_are_logged_where_a_statement_is_to_log_them",
     "hoodie.write.record.merge.custom.implementation.classes": MERGERS + "test_the_first_class_with_the_tables",

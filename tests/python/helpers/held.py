@@ -42,7 +42,7 @@ class Held:
         }
 
     def order(self, name: str, action: str, part: str) -> None:
-        """Let the first task that writes to a path with this part ``fail`` or ``hold``, or hold as it would ``begin``."""
+        """Let the first task that writes to a path with this part ``fail`` or ``hold``, or hold before ``begin``."""
         new = self.orders / f"{name}.new"
         new.write_text(f"{action}\n{part}\n")
         new.rename(self.orders / name)

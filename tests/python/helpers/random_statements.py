@@ -32,7 +32,7 @@ def history(shape: Shape, seed: int, length: int) -> list[Statement]:
     """Statements whose outcome the documents decide; the first fills the table."""
     rng = random.Random(f"{shape.name} {seed}")
     draw = Drawing(shape, rng)
-    table: Table = {}
+    table = Table()
     made: list[Statement] = []
     refused = 0
     while len(made) < length:

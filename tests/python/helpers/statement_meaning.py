@@ -6,9 +6,9 @@ Nothing is shared with what the tests hold against it. What the documents leave 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Union
 
 from statements import (
     COLUMNS,
@@ -36,18 +36,45 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """A row with all columns, an update of some columns (`partial`), or a delete (no values). `at`: its arrival."""
+    """A row with all columns, an update of some columns (`partial`), or a delete (no values). `at`: its arrival.
+
+    `order`: the ordering value of a delete; None if it is unconditional.
+    """
 
     values: Row | None
     partial: bool = False
     at: int | None = None
+    order: tuple[Any, ...] | None = None
 
 
 #: Arrival of a delete by NOT MATCHED BY SOURCE.
 LACKING = -1
 
-Table = dict[tuple[Any, ...], Row]
 Counts = dict[str, int]
+
+
+class Table(dict[tuple[Any, ...], Row]):
+    """Rows by what they are known by; `deleted` are the ordering values of deletes that a log may still have."""
+
+    def __init__(
+        self,
+        rows: Mapping[tuple[Any, ...], Row] | None = None,
+        deleted: Mapping[tuple[Any, ...], tuple[Any, ...]] | None = None,
+    ) -> None:
+        super().__init__(rows or {})
+        self.deleted = dict(deleted or {})
+
+    def add(self, shape: Shape, row: Row) -> None:
+        """A row whose key is not stored.
+
+        Raises:
+            Undecided: It is late after a delete, which one type of table remembers and the other does not.
+        """
+        identity = shape.identity(row)
+        assert identity not in self
+        if identity in self.deleted and shape.order(row) < self.deleted.pop(identity):
+            raise Undecided("a late row after a delete")
+        self[identity] = row
 
 
 def after(shape: Shape, table: Table, statement: Statement) -> tuple[Table, Counts | None]:
@@ -75,11 +102,11 @@ def after(shape: Shape, table: Table, statement: Statement) -> tuple[Table, Coun
                     made = updated(shape, row, {c: e.value(scope) for c, e in statement.values.items()})
                 versions[identity] = [made]
     counts: Counts | None = dict.fromkeys(("inserted", "updated", "deleted", "late", "ties"), 0)
-    result = dict(table)
+    result = Table(table, table.deleted)
     moved: list[Row] = []
     for identity, found in versions.items():
         stored = table.get(identity)
-        row = folded(shape, stored, found)
+        row, order = folded(shape, stored, found)
         if counts is not None and len(found) == 1 and (found[0].partial or found[0].values is None or stored is None):
             count(shape, counts, stored, found[0], row)
         else:
@@ -87,25 +114,30 @@ def after(shape: Shape, table: Table, statement: Statement) -> tuple[Table, Coun
         result.pop(identity, None)
         if row is not None:
             moved.append(row)
+        elif order is not None:
+            result.deleted[identity] = order
     for row in moved:
-        assert shape.identity(row) not in result
-        result[shape.identity(row)] = row
+        result.add(shape, row)
     return result, counts
 
 
 def count(shape: Shape, counts: Counts, stored: Row | None, version: Version, row: Row | None) -> None:
     if stored is None:
         counts["inserted"] += row is not None
-    elif version.values is None:
-        counts["deleted"] += 1
     elif row is stored:
         counts["late"] += 1
+    elif version.values is None:
+        counts["deleted"] += 1
     else:
         counts["updated"] += 1
         counts["ties"] += bool(shape.ordering) and row is not None and shape.order(row) == shape.order(stored)
 
 
-def folded(shape: Shape, stored: Row | None, versions: Sequence[Version]) -> Row | None:
+#: A row, or None and the ordering value of the delete that removed it, if it has one.
+Folded = tuple[Union[Row, None], Union[tuple[Any, ...], None]]
+
+
+def folded(shape: Shape, stored: Row | None, versions: Sequence[Version]) -> Folded:
     """The stored row and then each version in order of arrival; where that is not known, in every order.
 
     A delete of a row that the source lacks comes first: what the source inserts under its key is a new row.
@@ -120,22 +152,27 @@ def folded(shape: Shape, stored: Row | None, versions: Sequence[Version]) -> Row
     return one
 
 
-def fold(shape: Shape, stored: Row | None, versions: Sequence[Version]) -> Row | None:
-    row = stored
+def fold(shape: Shape, stored: Row | None, versions: Sequence[Version]) -> Folded:
+    row, gone = stored, None
     if shape.fills and stored is not None and (len(versions) > 1 or (not versions[0].partial and versions[0].values)):
         raise Undecided("rows that fill others, in a statement")
     for version in versions:
-        if version.values is None:
-            row = None
-            continue
-        if version.partial and row is None:
-            raise Undecided("an update of a row that the statement has deleted")
-        newer = {**row, **version.values} if version.partial and row is not None else version.values
-        if row is None or shape.order(newer) >= shape.order(row):
-            row = newer
-        elif shape.fills:
-            raise Undecided("a late row that fills another, in a statement")
-    return row
+        order = version.order if version.values is None else None
+        if version.values is not None:
+            if version.partial and row is None:
+                raise Undecided("an update of a row that the statement has deleted")
+            newer = {**row, **version.values} if version.partial and row is not None else version.values
+            order = shape.order(newer)
+        if order is not None and (
+            (row is not None and order < shape.order(row)) or (gone is not None and order < gone)
+        ):
+            if shape.fills:
+                raise Undecided("a late row that fills another, in a statement")
+        elif version.values is None:
+            row, gone = None, order
+        else:
+            row, gone = newer, None
+    return row, gone
 
 
 def updated(shape: Shape, row: Row, values: Row, at: int | None = None) -> Version:
@@ -164,7 +201,7 @@ def inserted(shape: Shape, table: Table, statement: Insert) -> Table:
         raise Undecided("a key stored twice")
     if statement.operation != "upsert" and len(set(identities)) < len(identities) and not shape.merging_inserts:
         raise Undecided("a key stored twice")
-    result = dict(table)
+    result = Table(table, table.deleted)
     for row in rows:
         known = result.get(shape.identity(row))
         newer = known is None or shape.order(row) >= shape.order(known)
@@ -173,6 +210,8 @@ def inserted(shape: Shape, table: Table, statement: Insert) -> Table:
             winner = {name: other[name] if value is None else value for name, value in winner.items()}
             if identities.count(shape.identity(row)) > 1:
                 raise Undecided("rows of one batch that fill each other and the stored row")
+        if known is None:
+            result.add(shape, row)
         result[shape.identity(row)] = winner
     return result
 
@@ -204,11 +243,15 @@ def merged(shape: Shape, table: Table, merge: Merge) -> dict[tuple[Any, ...], li
     def add(identity: tuple[Any, ...], version: Version) -> None:
         versions.setdefault(identity, []).append(version)
 
+    ordered_deletes = orders_deletes(shape, merge)
+
     ordered = by_key and isinstance(merge.source, Source)
     for identity, found in matches.items():
         chosen = latest(shape, merge, source, found) if one_row else found
         for at in chosen:
             made = clause_row(shape, matched, Scope(table[identity], source[at], rows), at if ordered else None)
+            if made is not None and made.values is None and ordered_deletes:
+                made = replace(made, order=shape.order(source[at]))
             if made is not None:
                 add(identity, made)
         if not found:
@@ -272,17 +315,30 @@ def version_columns(merge: Merge, source: Row) -> set[str]:
     return names
 
 
+def orders_deletes(shape: Shape, merge: Merge) -> bool:
+    """Whether deletes have the source's ordering value: where the source has one for each ordering field."""
+    if not shape.ordering or not any(clause.then == "DELETE" for clause in merge.of("MATCHED")):
+        return False
+    require_straight(shape, merge)
+    return all(name in merge.source.columns for name in shape.ordering)
+
+
+def require_straight(shape: Shape, merge: Merge) -> None:
+    """The ordering values of source rows are the columns of these names."""
+    for clause in merge.clauses:
+        for name in shape.ordering:
+            assigned = (clause.values or {}).get(name)
+            if assigned is not None and assigned.sql not in (f"s.{name}", f"t.{name}"):
+                raise Undecided("source rows whose ordering value is computed")
+
+
 def latest(shape: Shape, merge: Merge, source: Sequence[Row], found: Sequence[int]) -> list[int]:
     """Of several source rows the one that the rule leaves: the greatest by the ordering columns, then the last."""
     if len(found) < 2:
         return list(found)
     if shape.fills:
         raise Undecided("source rows that fill each other")
-    for clause in merge.clauses:
-        for name in shape.ordering:
-            assigned = (clause.values or {}).get(name)
-            if assigned is not None and assigned.sql not in (f"s.{name}", f"t.{name}"):
-                raise Undecided("source rows whose ordering value is computed")
+    require_straight(shape, merge)
     names = [name for name in shape.ordering if name in merge.source.columns]
     if names and len(names) < len(shape.ordering):
         raise Undecided("a source with some of the ordering columns")

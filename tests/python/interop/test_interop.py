@@ -425,6 +425,28 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
     assert_all_read(ours, hudi, table, rows)
 
 
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_row_outlives_a_late_delete_of_merge_in_both_engines_and_a_later_row_its_delete(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
+) -> None:
+    table, sql = tmp_path / "deleted", ours.spark.sql
+    ours.upsert(
+        table, ITEM, [[1, "a", 10], [2, "b", 10], [3, "c", 10]], **settings("deleted", kind, "id", ordering="ts")
+    )
+    sql(f"CREATE TABLE deleted USING merganser LOCATION '{table}'")
+    try:
+        (row,) = sql(
+            "MERGE INTO deleted t USING (SELECT * FROM VALUES (1, 9L), (2, 10L), (3, 11L) AS v(id, ts)) s "
+            "ON t.id = s.id WHEN MATCHED THEN DELETE"
+        ).collect()
+    finally:
+        sql("DROP TABLE deleted")
+    assert (row["late"], row["deleted"]) == (1, 2)
+    assert_all_read(ours, hudi, table, [[1, "a", 10]])
+    hudi.upsert(table, ITEM, [[1, "late", 9], [2, "again", 10], [3, "newer", 12]])
+    assert_all_read(ours, hudi, table, [[1, "a", 10], [2, "again", 10], [3, "newer", 12]])
+
+
 # --- time travel --------------------------------------------------------------------------------------------------
 
 

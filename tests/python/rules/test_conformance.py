@@ -142,8 +142,8 @@ def decided(case: Case) -> bool:
     return case.id.startswith(DECIDED)
 
 
-#: Undisputed cases that a decision is about: named by 18, that of PartialUpdate by decision 1, and the last four by
-#: decisions 5 (OverwriteNonDefaults combines a batch as OverwriteWithLatest does) and 10.
+#: Undisputed cases that a decision is about: named by 18, that of PartialUpdate by decision 1, and the last five by
+#: decisions 5 (OverwriteNonDefaults combines a batch as OverwriteWithLatest does), 10 and 22.
 DECIDED = (
     "merge-expr-mor",
     "merge-noorder-expr-mor",
@@ -161,6 +161,7 @@ DECIDED = (
     "pay-OverwriteNonDefaults-v9-",
     "rand-nondefaults-",
     "chg-merge-mode-table-key-cow",
+    "merge-delete-only-",
 )
 
 

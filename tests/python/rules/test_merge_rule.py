@@ -194,6 +194,29 @@ def test_a_soft_delete_takes_part_with_its_ordering_value(new: NEW, stored: bool
     assert ("_hoodie_is_deleted" in table.df().columns) == stored
 
 
+def test_a_mark_that_is_not_set_fills_no_column_of_the_stored_row(spark: SparkSession, tmp_path: Path) -> None:
+    flagged, payload = COLUMNS + ", _hoodie_is_deleted boolean", "hoodie.datasource.write.payload.class"
+    options = {KEY: "id", ORDERING: "ts", payload: "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
+    save(frame(spark, [(1, 10, "a")], COLUMNS), tmp_path / "t", options)
+    table = Table.load(spark, str(tmp_path / "t"))
+    assert counts(upsert(table, (1, 9, "late", False), columns=flagged)) == {"late": 1}
+
+
+def test_a_delete_that_loses_by_the_order_of_its_payload_class_counts_as_late(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns, payload = "id int, _event_seq string, v string", "hoodie.datasource.write.payload.class"
+    mysql = "org.apache.hudi.common.model.debezium.MySqlDebeziumAvroPayload"
+    options = {KEY: "id", ORDERING: "_event_seq", payload: mysql, "hoodie.write.table.version": "8"}
+    save(frame(spark, [(1, "10.5", "a")], columns), tmp_path / "t", options)
+    table = Table.load(spark, str(tmp_path / "t"))
+    late = frame(spark, [(1, "9.9", "", True)], columns + ", _hoodie_is_deleted boolean")
+    previewed = table.upsert(late, dry_run=True).dry_run
+    assert previewed is not None
+    assert ([row.outcome for row in previewed.rows], previewed.late) == (["late"], 1)
+    assert counts(table.upsert(late)) == {"late": 1}
+
+
 def test_a_soft_delete_with_a_null_ordering_value_deletes_what_has_none(new: NEW) -> None:
     table = new()
     upsert(table, (1, None, "a"), (2, 3, "b"))

@@ -85,6 +85,31 @@ def test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same(
     assert rows_of(table.df()) == [(1, "again", 1, 1, 1, 1, None)]
 
 
+def test_a_delete_of_merge_is_compared_unless_the_rule_defines_what_deletes_do(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns, rows = "id int, n int, ts int", [(1, 1, 5), (2, 1, 5), (3, 1, 5)]
+    late = "(SELECT * FROM VALUES (1, 4), (2, 6) AS rows(id, ts)) s"
+    for kind in (COW, MOR):
+        for policy, left in (("remove_row", [1, 3]), ("ignore", [3])):
+            table = Table.create(
+                spark,
+                tmp_path / f"{kind} {policy}",
+                columns,
+                record_key="id",
+                ordering_by="ts",
+                rule={"n": "sum"},
+                rule_delete=policy,
+                table_type=TableType(kind),
+            )
+            table.upsert(frame(spark, rows, columns))
+            spark.sql(f"MERGE INTO {table.identifier} t USING {late} ON t.id = s.id WHEN MATCHED THEN DELETE")
+            assert [row[0] for row in rows_of(table.df())] == left, (kind, policy)
+            if kind == MOR:
+                table.compact()
+                assert [row[0] for row in rows_of(table.df())] == left, policy
+
+
 def test_python_and_sql_declare_what_a_delete_does(spark: SparkSession, table: Table, tmp_path: Path) -> None:
     stored = json.loads(properties(Path(table.path))["merganser.rule"])
     assert stored["delete"] == "ignore"

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from random_statements import history
 from sql_steps import Sql
 from statement_meaning import Counts, Refused, Table, after
-from statements import COLUMNS, Compact, Insert, Merge, Row, Shape, Statement
+from statements import COLUMNS, Compact, Insert, Merge, Shape, Statement
 
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
@@ -95,7 +95,7 @@ def agree(answer: Counts, expected: Counts, *, is_known: bool) -> bool:
 
 
 def check(twins: Twins, statements: list[Statement], where: str) -> None:
-    table: Table = {}
+    table = Table()
     for at, statement in enumerate(statements):
         counts: Counts | None = None
         refused = False
@@ -131,7 +131,7 @@ def test_random_histories_hold_every_kind_of_statement_and_refusals() -> None:
     found: set[object] = set()
     for shape in SHAPES:
         for seed in range(10):
-            table: dict[tuple[object, ...], Row] = {}
+            table = Table()
             for statement in history(shape, seed, 8):
                 found.add(type(statement).__name__)
                 if isinstance(statement, Merge):

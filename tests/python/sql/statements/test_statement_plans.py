@@ -322,25 +322,6 @@ def test_a_log_takes_the_assigned_columns_alone(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_a_statements_deletes_may_be_told_to_lose(sql: Sql, kind: str) -> None:
-    table = sql.create(kind)
-    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
-    merge = (
-        f"MERGE INTO {table} t USING {values(*['(1, 4L, 0)', '(2, 6L, 0)'])} ON t.id = s.id WHEN MATCHED THEN DELETE"
-    )
-    sql.run("SET spark.merganser.sql.deletes=ordered")
-    try:
-        counts = result(sql, merge)
-        assert (counts["deleted"], counts["late"]) == (1, 1)
-        assert result(sql, f"DELETE FROM {table} WHERE id = 3")["deleted"] == 1
-    finally:
-        sql.run("RESET spark.merganser.sql.deletes")
-    assert sql.rows(table) == [(1, 5, "a")]
-    assert result(sql, merge)["deleted"] == 1
-    assert sql.rows(table) == []
-
-
-@each_kind
 @pytest.mark.parametrize("on", ["t.id = s.id", "t.id = s.id + 0"])
 def test_several_source_rows_for_a_key_are_refused_when_told_so_and_shown(sql: Sql, kind: str, on: str) -> None:
     table = sql.create(kind)

@@ -404,8 +404,9 @@ public final class Options {
 
   /** Values of {@link #SQL_DELETES}. */
   public static final class SqlDeletes {
-    public static final String ALWAYS = "always";
+    public static final String SOURCE = "source";
     public static final String ORDERED = "ordered";
+    public static final String UNCONDITIONAL = "unconditional";
 
     private SqlDeletes() {}
   }

@@ -68,7 +68,8 @@ final class CustomRule(
     combinesBatch = source.combines || isAssociative,
     everyDeleteEndsHistory = layout.orderingOrdinals.isEmpty,
     buffersDeletes = isAssociative,
-    buffersUnconditional = isAssociative
+    buffersUnconditional = isAssociative,
+    ignoresDeletes = true
   )
 
   override def merge(older: Version, newer: Version): Version = afterDelete(older,

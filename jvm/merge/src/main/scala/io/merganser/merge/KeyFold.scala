@@ -26,6 +26,9 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   /** Whether the full versions of several batches may be combined before the stored row is known. */
   val combinesLogs: Boolean = laws.associative
 
+  /** Whether a delete that is not late-arriving may leave the row as it is. */
+  val ignoresDeletes: Boolean = laws.ignoresDeletes
+
   /**
    * Merges two versions of different batches.
    *

@@ -12,6 +12,7 @@ package io.merganser.merge
  * @param buffersDeletes the laws above hold for rows alone: a delete with an ordering value, and what follows it, is
  *                       buffered until the stored row is known
  * @param buffersUnconditional the same of a delete without one
+ * @param ignoresDeletes a delete that is not late-arriving may leave the row as it is
  */
 final case class Laws(
     associative: Boolean,
@@ -21,7 +22,8 @@ final case class Laws(
     everyDeleteEndsHistory: Boolean = false,
     marksDeletes: Boolean = true,
     buffersDeletes: Boolean = false,
-    buffersUnconditional: Boolean = false
+    buffersUnconditional: Boolean = false,
+    ignoresDeletes: Boolean = false
 )
 
 object Laws {

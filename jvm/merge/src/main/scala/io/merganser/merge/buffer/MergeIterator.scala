@@ -64,7 +64,7 @@ abstract class MergeIterator(fold: KeyFold) {
    * @param ordering null under a rule without ordering
    */
   final def isIgnoredDelete(ordering: OrderingComparator): Boolean =
-    MergeIterator.isIgnoredDelete(newest, storedRow, ordering)
+    fold.ignoresDeletes && MergeIterator.isIgnoredDelete(newest, storedRow, ordering)
 
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {
@@ -140,7 +140,8 @@ abstract class MergeIterator(fold: KeyFold) {
 object MergeIterator {
 
   /**
-   * Whether a version that left the stored row as it is is a delete that is not late-arriving.
+   * Whether a version that left the stored row as it is is a delete that is not late-arriving. To be called where the
+   * rule [[io.merganser.merge.Laws.ignoresDeletes ignores deletes]]: others may have an order of their own.
    *
    * @param ordering null under a rule without ordering
    */

@@ -94,7 +94,8 @@ final class ColumnRule(
       orderFree = false,
       combinesBatch = isAssociative,
       everyDeleteEndsHistory = true,
-      buffersDeletes = isOrdered || decidesDeletes
+      buffersDeletes = isOrdered || decidesDeletes,
+      ignoresDeletes = decidesDeletes
     )
   }
 

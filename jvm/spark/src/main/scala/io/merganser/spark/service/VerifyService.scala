@@ -44,8 +44,8 @@ object VerifyService {
 
   /**
    * @param compacted the next slice, if a compaction of ours made its base file of this one, by its plan
-   * @param isLeftOut whether a compaction of ours made the base file of the next slice of files that are not known to be
-   *                  those of this one: slices between the two were cleaned, or the plan is gone
+   * @param isLeftOut whether a compaction of ours made the base file of the next slice, but of other files by its plan,
+   *                  as slices between the two were cleaned, or the plan is gone
    */
   private final case class Replayed(slice: FileSlice, compacted: Option[FileSlice], isLeftOut: Boolean)
 
@@ -107,11 +107,11 @@ object VerifyService {
     val readable          = chosen.filterNot(s => unreadable(s.group))
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
       duplicates(session, table, settings, readable)
-    val large = chosen.count(isLarge) + older.count(o => isLarge(o.slice))
+    val large   = chosen.count(isLarge) + older.count(o => isLarge(o.slice))
     val leftOut = older.count(_.isLeftOut)
     val notes = (if (older.isEmpty) Nil else Seq(s"the logs of ${older.size} older file slices were merged again")) ++
       (if (leftOut == 0) Nil
-       else Seq(s"$leftOut of these were not compared with the next compaction, which is not known to be of their files")) ++
+       else Seq(s"$leftOut of these were not compared with the next compaction: its plan does not name their files")) ++
       (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
       (if (checks.knowsPaths) Nil
        else Seq("rows were not compared with partitions, as the table does not store how their paths are made"))

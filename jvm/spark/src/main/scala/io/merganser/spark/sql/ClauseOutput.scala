@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.DeleteCheck
+import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.merge.buffer.Outcome
 import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
 import io.merganser.spark.write.tag.Tagging
@@ -59,20 +59,37 @@ private[sql] final class ClauseOutput(
     columns.row(row, control(isNew = true, mask = PreparedSchema.FullRow, outcome = outcome), stored)
   }
 
-  /** @param ordering the source's values for ordering columns; the others take their stored values */
-  def delete(ordering: Map[String, Expression]): Seq[Expression] = {
-    val isOrdered                       = target.orderedDeletes && target.ordering.nonEmpty
-    def value(name: String): Expression = ordering.get(name).map(typed(_, columns.data(name))).getOrElse(stored(name))
+  /**
+   * @param ordering values for ordering fields; the others take their stored values. None if the delete has no ordering
+   *                 value
+   */
+  def delete(ordering: Option[Map[OrderingField, Expression]]): Seq[Expression] = {
+    val isOrdered = ordering.isDefined
+    // A key that is an ordering field, too, is that of the stored row.
+    val values = ordering.getOrElse(Map.empty).filterNot { case (field, _) => target.keyColumns.contains(field.name) }
     val row = columns.data.map { field =>
+      def own = values.collect { case (of, value) if of.column.name == field.name => of.path -> value }
       if (!isOrdered) absent(field)
       else if (field.name == DeleteCheck.FlagColumn) TrueLiteral
-      else if (target.ordering.contains(field.name)) value(field.name)
+      else if (target.orderingFields.exists(_.column.name == field.name)) replaced(stored(field.name), field, own)
       else if (target.isIdentity(field.name)) stored(field.name)
       else absent(field)
     }
     val deletion = control(isNew = false, mask = PreparedSchema.FullRow, outcome = code(Outcome.ByRule))
     columns.row(row, deletion.copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
   }
+
+  /** A value with other values in some places of its struct. @param values by the positions of the fields around it */
+  private def replaced(value: Expression, field: StructField, values: Map[Vector[Int], Expression]): Expression =
+    (values.get(Vector.empty), field.dataType) match {
+      case (Some(whole), _) => typed(whole, field)
+      case (_, struct: StructType) if values.nonEmpty =>
+        CreateNamedStruct(struct.fields.toSeq.zipWithIndex.flatMap { case (inner, at) =>
+          val own = values.collect { case (path, found) if path.head == at => path.tail -> found }
+          Seq(Literal(inner.name), replaced(GetStructField(value, at), inner, own))
+        })
+      case _ => value
+    }
 
   private def control(isNew: Boolean, mask: Int, outcome: Expression): RowControl = RowControl(
     key = if (isNew) Literal(null, StringType) else target.key,

@@ -12,21 +12,24 @@ import org.apache.spark.sql.types._
  * The columns of the clauses' output rows: the table's data columns, then control columns for the write.
  *
  * @param data     the table's data columns after the statement
- * @param marksDeletes deletes with an ordering value are flagged in an extra column, as the table has none for it
+ * @param ordersDeletes some deletes have an ordering value; they are flagged in an extra column if the table has none
+ *                      for it
  * @param outcomeBy the rule that determines a row's outcome, and its table, where the write appends rows to a log and
  *                  the rule needs only ordering fields and delete marks for that
  * @param isTagged the file slice of the stored row is known
  */
 final case class CommandColumns(
     data: StructType,
-    marksDeletes: Boolean,
+    ordersDeletes: Boolean,
     outcomeBy: Option[(StoredRule, TableConfig)],
     isTagged: Boolean
 ) {
+  private val flagsDeletes = ordersDeletes && !data.fieldNames.contains(DeleteCheck.FlagColumn)
 
   val schema: StructType = StructType(
     data.map(_.copy(nullable = true)) ++
-      (if (marksDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
+      (if (flagsDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
+      (if (ordersDeletes) Seq(StructField(PreparedRows.StatementDelete, BooleanType, nullable = false)) else Nil) ++
       Seq(
         StructField(PreparedRows.StatementKey, StringType),
         StructField(PreparedRows.StatementPath, StringType),
@@ -50,7 +53,8 @@ final case class CommandColumns(
    */
   def row(values: Seq[Expression], control: RowControl, stored: String => Expression): Seq[Expression] =
     values ++
-      (if (marksDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
+      (if (flagsDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
+      (if (ordersDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
       Seq(control.key, control.path, control.arrival, Literal(control.isUnorderedDelete), Literal(control.mask)) ++
       (if (outcomeBy.isDefined) Seq(control.outcome) else Nil) ++
       (if (isTagged) Seq(control.slice) else Nil) ++

@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{BooleanType, StructType}
 
 /**
  * The target table of a statement, as of the statement's start.
@@ -35,8 +35,6 @@ private[sql] final case class CommandTarget(
   val settings: WriteConfig = StoredKeyForm.settled(
     WriteConfig.parse(StatementSession.options(session), FrameWrite.sessionConf(session), opened.config,
       WriteSource.SqlChange), opened)
-
-  val orderedDeletes: Boolean = settings.statement.orderedDeletes
 
   /** Data columns as the table stores them after the statement. */
   val schema: StructType = incoming.fold(opened.schema) { columns =>
@@ -62,21 +60,18 @@ private[sql] final case class CommandTarget(
 
   val rule: StoredRule = settings.rule
 
-  /** The ordering columns, or the structs that contain an ordering field. */
-  val ordering: Seq[String] = CompiledRule.orderingColumns(rule, schema)
-
-  /** The ordering fields, over the values of those columns. */
-  def orderingOf(values: Map[String, Expression]): Seq[Expression] =
-    CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field =>
-      field.within(values(field.column.name)))
+  /** The ordering fields that rows have after the statement. */
+  val orderingFields: Seq[OrderingField] =
+    CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _))
 
   /** Columns of the clauses' output rows. */
-  def changed(marksDeletes: Boolean, isTagged: Boolean): CommandColumns =
-    CommandColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering),
+  def changed(ordersDeletes: Boolean, isTagged: Boolean): CommandColumns =
+    CommandColumns(schema, ordersDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering),
       isTagged)
 
-  /** Deletes are flagged in an extra column: they carry an ordering value, and the table has no delete flag column. */
-  val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
+  /** Whether deletes can have an ordering value: their rows are marked by a flag, which a column may not stand for. */
+  val ordersDeletes: Boolean =
+    orderingFields.nonEmpty && schema.forall(f => f.name != DeleteCheck.FlagColumn || f.dataType == BooleanType)
 
   val isLogged: Boolean = opened.config.isMergeOnRead
 

@@ -13,7 +13,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
   import merge.{computed, has, on, onKey, source, target}
 
   def plan: LogicalPlan = {
-    val columns    = target.changed(target.marksDeletes, isTagged = false)
+    val columns    = target.changed(merge.ordersDeletes, isTagged = false)
     val fromSource = Alias(TrueLiteral, "__merganser_from_source")()
     val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
     val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()

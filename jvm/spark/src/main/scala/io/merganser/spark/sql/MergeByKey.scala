@@ -11,7 +11,7 @@ private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyCondition) 
   import merge.{on, source, target}
 
   def plan: LogicalPlan = {
-    val columns  = target.changed(target.marksDeletes, isTagged = true)
+    val columns  = target.changed(merge.ordersDeletes, isTagged = true)
     val arrival  = AttributeReference(Arrival, LongType, nullable = false)()
     val slice    = AttributeReference("__merganser_slice", IntegerType, nullable = false)()
     val isStored = AttributeReference("__merganser_is_stored", BooleanType, nullable = false)()

@@ -1,6 +1,7 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.merge.{DeleteCheck, MerganserException, OrderingField}
+import io.merganser.table.options.StatementDeletes
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
@@ -100,14 +101,13 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   // --- clauses -------------------------------------------------------------------------------------------------------
 
   def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
-    val rows = clauses.zip(values).map {
-      case (Clause(_, update: UpdateAction, _), assigned) =>
+    val rows = clauses.zip(values).zip(deletes).map {
+      case ((Clause(_, update: UpdateAction, _), assigned), _) =>
         val names = Alignment.assigned(update.assignments, target)
         target.requireAssignable(assigned.filter { case (name, _) => names(name) })
         change.update(assigned, names)
-      case (Clause(_, _: InsertAction, _), assigned) => change.insert(assigned)
-      // The source has no ordering values for a row that it lacks.
-      case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
+      case ((Clause(_, _: InsertAction, _), assigned), _) => change.insert(assigned)
+      case (_, ordering)                                  => change.delete(ordering)
     }
     clauses.zip(conditions).zip(rows).map { case ((clause, condition), row) =>
       RowClause(clause.text, condition.foldLeft(when(clause.when))(And(_, _)), row)
@@ -119,39 +119,39 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
       text -> Alignment.assigned(update.assignments, target)
     }
 
-  /** The source columns with the ordering columns' names: the ordering values of deletes. */
-  private def sourceOrdering: Map[String, Expression] =
-    target.ordering.flatMap(name =>
-      source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
+  private lazy val ordering = new SourceOrdering(target, source.output, values)
+
+  /** The ordering values of each clause's deletes; None where they are unconditional, or the clause deletes nothing. */
+  private lazy val deletes: Seq[Option[Map[OrderingField, Expression]]] = clauses.map {
+    case clause @ Clause(when, _: DeleteAction, _) if target.ordersDeletes =>
+      // The source has no ordering values for a row that it lacks.
+      def found = if (when == BySource) Map.empty[OrderingField, Expression] else ordering.ofDelete(clause.text)
+      target.settings.statement.deletes match {
+        case StatementDeletes.Ordered => Some(found)
+        case StatementDeletes.BySource if !target.rule.decidesDeletes =>
+          Some(found).filter(values => target.orderingFields.forall(values.contains))
+        case _ => None
+      }
+    case _ => None
+  }
+
+  /** Whether the statement has deletes with ordering values. */
+  def ordersDeletes: Boolean = deletes.exists(_.isDefined)
 
   /**
-   * The source's values for the ordering columns, where the rule chooses between whole rows by them: those that a
-   * clause assigns, or the source columns of the same names. Empty where the source has none: then the later row wins.
+   * The source's values for the ordering fields, where the rule chooses between whole rows by them. Empty where the
+   * source has none: then the later row wins.
    */
   def sourceOrder: Option[Seq[Expression]] = target.rule match {
-    case StoredRule.ByMode(_, _, None) =>
-      val own = AttributeSet(source.output)
-      val assigned = values.filter(clause =>
-        target.ordering.nonEmpty && target.ordering.forall(f =>
-          clause.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
-      Some(assigned.headOption.map(clause => target.orderingOf(clause)).getOrElse {
-        val named = sourceOrdering
-        def typed(name: String) = named.get(name).map { value =>
-          val to = target.schema(name).dataType
-          if (value.dataType == to) value
-          else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
-        }
-        if (!target.ordering.forall(named.contains)) Nil
-        else target.orderingOf(target.ordering.flatMap(name => typed(name).map(name -> _)).toMap)
-      })
-    case _ => None
+    case StoredRule.ByMode(_, _, None) => Some(ordering.ofChoice)
+    case _                             => None
   }
 
   /** Whether a stored row may match once only, as SQL demands; not where all its source rows have the same effect. */
   def matchesOnce: Boolean = merge.matchedActions match {
     case Nil                     => false
     case _ if combines           => false
-    case Seq(DeleteAction(None)) => target.orderedDeletes
+    case Seq(DeleteAction(None)) => target.settings.statement.deletes == StatementDeletes.Ordered
     case _                       => true
   }
 

@@ -1,6 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.options.StatementDeletes
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
@@ -14,7 +15,7 @@ private[sql] final case class UpdateDeletePlan(session: SparkSession) {
   def update(relation: DataSourceV2Relation, statement: UpdateTable): LogicalPlan = {
     statement.condition.foreach(requireDeterministic("UPDATE", _))
     val target   = CommandTarget(session, relation, "UPDATE")
-    val columns  = target.changed(marksDeletes = false, isTagged = false)
+    val columns  = target.changed(ordersDeletes = false, isTagged = false)
     val change   = new ClauseOutput(target, columns, Literal(null, LongType), None)
     val computed = new Computed(target.rows.outputSet)
     val values   = Alignment.ofUpdate(statement, target).map { case (name, value) => name -> computed.instead(value) }
@@ -28,9 +29,11 @@ private[sql] final case class UpdateDeletePlan(session: SparkSession) {
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
     requireDeterministic("DELETE", condition)
     val target  = CommandTarget(session, relation, "DELETE")
-    val columns = target.changed(target.marksDeletes, isTagged = false)
+    val ordered = target.ordersDeletes && target.settings.statement.deletes == StatementDeletes.Ordered
+    val columns = target.changed(ordered, isTagged = false)
     val change  = new ClauseOutput(target, columns, Literal(null, LongType), None)
-    changes(target, columns, "DELETE", Set.empty, change.delete(Map.empty), change, rows(target, Some(condition)))
+    val row     = change.delete(if (ordered) Some(Map.empty) else None)
+    changes(target, columns, "DELETE", Set.empty, row, change, rows(target, Some(condition)))
   }
 
   private def requireDeterministic(statement: String, condition: Expression): Unit =

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.collection.JavaConverters._
 import scala.util.matching.Regex
 
-/** Of attempts of tasks that Spark kills in the middle of a file nothing stays, in every kind of job that writes files. */
+/** An attempt that Spark kills in the middle of a file leaves nothing, in every kind of job that writes files. */
 final class LateAttemptsSuite extends TableSuite with LocalSession {
   import LateAttemptsSuite._
 

@@ -27,6 +27,8 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
   private[this] val isByColumn = rule.isInstanceOf[StoredRule.Declared]
   private[this] val types      = columns.fields.map(_.dataType)
 
+  private[this] val ignoresDeletes = rule.decidesDeletes || rule.isInstanceOf[StoredRule.UserMerger]
+
   /**
    * @param before the row before, or null
    * @param after  the row after, or null
@@ -44,7 +46,8 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
 
   /** Whether a version that left a row as it was is a delete that is not late-arriving. */
   def isIgnoredDelete(version: Version, before: Version): Boolean =
-    before != null && !before.isDelete && MergeIterator.isIgnoredDelete(version, before.row, comparator)
+    ignoresDeletes && before != null && !before.isDelete &&
+      MergeIterator.isIgnoredDelete(version, before.row, comparator)
 
   private def onlyFills(before: InternalRow, after: InternalRow): Boolean = {
     var i            = 0

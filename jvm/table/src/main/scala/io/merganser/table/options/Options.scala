@@ -71,9 +71,12 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
       "`reject`: each is an error, like `false` under the other name. `null`: null is written, like `true` under the " +
       "other name. `keep`: an upsert keeps the stored row's values; a new key gets null.",
     "hoodie.write.set.null.for.missing.columns")
-  val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
-    "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry the " +
-      "source's ordering value, or else the stored one, and lose to a stored row with a greater one.")
+  val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes",
+    OneOf(Seq("source", "ordered", "unconditional"), Map("always" -> "unconditional")), Some("source"),
+    "Deletes of MERGE and DELETE. `source`: a DELETE clause of MERGE has its source row's ordering value and loses " +
+      "to a stored row with a greater one; where the source lacks an ordering field, and in DELETE, they apply " +
+      "whatever the ordering value. `ordered`: all have an ordering value, the source's or else the stored one, " +
+      "which is a tie. `unconditional`, or `always`: all apply whatever the ordering value.")
   val SqlPartialUpdates: OptionEntry = write("hoodie.spark.sql.merge.into.partial.updates", Bool, Some("true"),
     "MERGE and UPDATE on merge-on-read: logs contain only the columns that the statement assigns. `false`: full " +
       "rows, with the other columns as the statement read them. Copy-on-write always writes full rows.")

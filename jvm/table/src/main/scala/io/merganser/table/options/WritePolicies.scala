@@ -24,6 +24,27 @@ object NullOrdering {
   case object Reject extends NullOrdering
 }
 
+/** Which deletes of MERGE and DELETE have an ordering value, and may lose by it; the others are unconditional. */
+sealed trait StatementDeletes
+
+object StatementDeletes {
+
+  /** Those of source rows that have all ordering fields. */
+  case object BySource extends StatementDeletes
+
+  /** All; ordering fields that the source lacks have their stored values. */
+  case object Ordered extends StatementDeletes
+
+  /** None. */
+  case object Unconditional extends StatementDeletes
+
+  private[table] def of(text: String): StatementDeletes = text match {
+    case "source"  => BySource
+    case "ordered" => Ordered
+    case _         => Unconditional
+  }
+}
+
 /** How columns that the written rows lack are filled. */
 sealed trait MissingColumns
 

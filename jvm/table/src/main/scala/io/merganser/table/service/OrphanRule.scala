@@ -14,8 +14,8 @@ import io.merganser.table.timeline.Timeline
  *  - a savepoint names it;
  *  - its commit names it, or names no files at all; one that was moved away is a copy if its place has one again;
  *  - its instant is older than the timeline, and the history does not reach back that far;
- *  - it is a log that may have blocks of a commit, in a table where logs are not named after their write. It has none if
- *    each commit of its blocks names the log of another attempt.
+ *  - it is a log that may have blocks of a commit, in a table where logs are not named after their write. It has none
+ *    if each commit of its blocks names the log of another attempt.
  */
 private[service] final class OrphanRule(storage: Storage, config: TableConfig, timeline: Timeline) {
 

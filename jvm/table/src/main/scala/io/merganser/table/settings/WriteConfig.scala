@@ -34,11 +34,11 @@ final case class FileConfig(
 )
 
 /**
- * @param orderedDeletes    deletes have an ordering value, and may lose by it
+ * @param deletes           which deletes have an ordering value, and may lose by it
  * @param failsOnDuplicates several source rows for one key are an error; otherwise the table's rule combines them
  * @param logsPartialRows   logs contain only the columns that a statement assigns, not full rows
  */
-final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boolean, logsPartialRows: Boolean)
+final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: Boolean, logsPartialRows: Boolean)
 
 /**
  * Everything one write needs, parsed once; no later code reads options by name.
@@ -222,7 +222,7 @@ object WriteConfig {
       else NullOrdering.Lowest,
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, stored)),
       statement = StatementConfig(
-        orderedDeletes = settings.required(Options.SqlDeletes, stored) == "ordered",
+        deletes = StatementDeletes.of(settings.required(Options.SqlDeletes, stored)),
         failsOnDuplicates = settings.required(Options.SqlDuplicates, stored) == "fail",
         logsPartialRows = settings.bool(Options.SqlPartialUpdates, stored)
       ),

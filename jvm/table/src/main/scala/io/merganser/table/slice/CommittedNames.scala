@@ -78,8 +78,8 @@ private[slice] final class CommittedNames(config: TableConfig, timeline: Timelin
    * alone.
    *
    * Of a log that one write has, [[has]] decides, or the history where that write was archived. Where several writes
-   * may share a log, the blocks of a write do not count in it if the write names that of another attempt. It is left out
-   * if no write names it; unless it may have blocks of an archived write, or of a rollback, which no write names.
+   * may share a log, the blocks of a write do not count in it if the write names that of another attempt. It is left
+   * out if no write names it; unless it may have blocks of an archived write, or of a rollback, which no write names.
    *
    * @param logs in reading order
    */

@@ -188,7 +188,7 @@ private[merge] final class LogPreview(
       val outcome        = outcomeOf(older, newer)
       val isUpdated      = outcome == Outcome.Updated
       val isIgnored      = outcome == Outcome.Absent && last.outcome == Outcome.Unchanged
-      val isIgnoredDelete = outcome == Outcome.Late && older != null &&
+      val isIgnoredDelete = outcome == Outcome.Late && older != null && fold.ignoresDeletes &&
         MergeIterator.isIgnoredDelete(last.version, older, ordering)
       counts += MergeCounts(
         inserted = one(outcome == Outcome.Inserted),

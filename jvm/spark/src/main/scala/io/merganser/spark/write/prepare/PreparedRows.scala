@@ -49,6 +49,9 @@ object PreparedRows {
   /** Position of such a row in its source; null if it has no source. */
   val StatementArrival = "__merganser_given_arrival"
 
+  /** True for a delete with an ordering value, which may be that of a row of another partition. */
+  val StatementDelete = "__merganser_given_delete"
+
   /**
    * @param frame           what the user writes; meta columns in it are ignored, those of a statement are not, nor
    *                        [[GeneratedKeys.Column]]
@@ -75,7 +78,9 @@ object PreparedRows {
       StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(StatementKey)
     val isGenerated  = names.contains(GeneratedKeys.Column)
+    val hasDeletes   = names.contains(StatementDelete)
     val identity = ((if (isIdentified) Seq(StatementKey, StatementPath, StatementArrival) else Nil) ++
+      (if (hasDeletes) Seq(StatementDelete) else Nil) ++
       (if (isGenerated) Seq(GeneratedKeys.Column) else Nil)).map(quoted)
     val hasMask = names.contains(PreparedSchema.Mask)
     val mask =
@@ -87,7 +92,7 @@ object PreparedRows {
     val moves       = hasOrigin && global.exists(_.move)
     val carried     = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
-      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
+      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(flag) ++ identity) ++
         Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = if (isGenerated) quoted(GeneratedKeys.Column) else KeyColumns.recordKey(config, schema)
@@ -104,17 +109,19 @@ object PreparedRows {
           own && quoted(PreparedSchema.Mask) =!= i)
         Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, key)
       }
+    val isDelete =
+      quoted(PreparedSchema.UnconditionalDelete) || (if (hasDeletes) quoted(StatementDelete) else lit(false))
     val stays =
       if (!isIdentified) Nil
       else
-        (if (isGenerated) Nil else Seq(unchanged(StatementKey, computed, config.recordKeyFields, config))) ++
-          (if (moves) Nil else Seq(unchanged(StatementPath, path, config.partitionFields, config)))
+        (if (isGenerated) Nil else Seq(unchanged(StatementKey, computed, isDelete, config.recordKeyFields, config))) ++
+          (if (moves) Nil else Seq(unchanged(StatementPath, path, isDelete, config.partitionFields, config)))
     val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered
     val position     = monotonically_increasing_id()
     val rowPath =
       if (!isIdentified) path
       else if (moves)
-        when(quoted(PreparedSchema.UnconditionalDelete), coalesce(quoted(StatementPath), path)).otherwise(path)
+        when(isDelete, coalesce(quoted(StatementPath), path)).otherwise(path)
       else coalesce(quoted(StatementPath), path)
     val origin = if (hasOrigin) Seq(quoted(StatementPath).as(PreparedSchema.Origin)) else Nil
     val columns = schema.map(f => retractions.fold(quoted(f.name))(_.value(f)).as(f.name)) ++
@@ -141,12 +148,21 @@ object PreparedRows {
   }
 
   /** A change of a stored row must not alter the columns that its key or path is computed from. */
-  private def unchanged(stored: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
-    val changes =
-      quoted(stored).isNotNull && !quoted(PreparedSchema.UnconditionalDelete) && !(computed <=> quoted(stored))
+  private def unchanged(
+      stored: String,
+      computed: Column,
+      isDelete: Column,
+      fields: Seq[String],
+      config: TableConfig
+  ): Requirement = {
+    val changes = quoted(stored).isNotNull && !isDelete && !(computed <=> quoted(stored))
     Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes,
       concat(quoted(stored), lit(" to "), coalesce(computed, lit("null"))))
   }
+
+  /** A column that marks deletes and is not stored: null where it is not set, since rules fill columns with values. */
+  private def flag(field: StructField): Column =
+    if (field.dataType == BooleanType) when(quoted(field.name), lit(true)).as(field.name) else quoted(field.name)
 
   /** The frame's column in the table's type; columns and struct fields are matched by name. */
   private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column =

@@ -85,7 +85,7 @@ private[sql] final class ClauseOutput(
       case (Some(whole), _) => typed(whole, field)
       case (_, struct: StructType) if values.nonEmpty =>
         CreateNamedStruct(struct.fields.toSeq.zipWithIndex.flatMap { case (inner, at) =>
-          val own = values.collect { case (path, found) if path.head == at => path.tail -> found }
+          val own = values.collect { case (path, inside) if path.head == at => path.tail -> inside }
           Seq(Literal(inner.name), replaced(GetStructField(value, at), inner, own))
         })
       case _ => value

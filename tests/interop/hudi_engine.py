@@ -83,8 +83,8 @@ class HudiEngine:
         chosen = jar or os.environ.get("MERGANSER_HUDI_JAR")
         if not chosen:
             raise HudiMissingError(
-                "The environment variable MERGANSER_HUDI_JAR is not set. Run the tests with './dev test', or set it "
-                "to what 'python tests/interop/hudi_jar.py CACHE_DIR' prints."
+                "The environment variable MERGANSER_HUDI_JAR is not set. Run the tests with './dev test --all', "
+                "or set it to what 'python tests/interop/hudi_jar.py CACHE_DIR' prints."
             )
         if not Path(chosen).is_file():
             raise HudiMissingError(f"There is no Hudi bundle at '{chosen}' (MERGANSER_HUDI_JAR).")

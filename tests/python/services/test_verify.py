@@ -250,8 +250,7 @@ def test_a_slice_that_a_savepoint_retained_is_not_compared_with_a_compaction_of_
     table.clean(options={"hoodie.clean.commits.retained": "1"})
     result = table.verify()
     assert result.ok, result.problems
-    if version != "6":
-        assert "1 of these were not compared with the next compaction" in result.detail
+    assert "1 of these were not compared with the next compaction" in result.detail
 
 
 def test_what_needs_no_choice_is_repaired_and_the_result_is_what_is_left(

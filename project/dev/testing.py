@@ -90,26 +90,29 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
     By default: lint, and on the default line ScalaTest and pytest without extensive tests: those that take long or
-    need another engine, a cluster, a server or a database. --all adds the extensive tests, compilation of the other
-    lines, end-to-end tests on the newest line, and few of a newcomer's first steps with the wheel.
+    need another engine, a cluster, a server or a database. Tests with many variants run some of them. --all adds the
+    extensive tests, all variants, compilation of the other lines, end-to-end tests on the newest line, and few of a
+    newcomer's first steps with the wheel.
 
     Of the end-to-end tests that have variants, one type of table and a quarter or a half of the others run on the
     newest line, the rest on the default line; of those without, all run on the default line and half on the newest as
     well. Tests that are marked as sampled run with half of their variants. --spark runs all of it on one line only,
     --full the long versions of random tests, all points of faults, large tables and all end-to-end tests with all
-    variants on both lines. Random tests draw the same cases in each run, and samples the same tests and variants;
-    --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
+    variants on both lines. Random tests draw the same cases in each run, and samples the same tests and variants; with
+    --all those of the day: its date is the seed. --seed N draws others.
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
     if options.full:
         os.environ["MERGANSER_FULL"] = "1"
+    complete = (options.everything or options.full) and not (options.scala or rest)
     if options.seed is not None:
         os.environ["MERGANSER_SEED"] = str(options.seed)
+    elif complete:
+        os.environ.setdefault("MERGANSER_SEED", time.strftime("%Y%m%d", time.gmtime()))
     say(f"Seed of random tests: {os.environ.get('MERGANSER_SEED', 'the fixed seeds')}")
     lines = list(spark_lines())
     results = Results()
-    complete = (options.everything or options.full) and not (options.scala or rest)
     environment, *newest = set_up(
         [options.spark] if options.spark else [lines[0], *lines[-1:]] if complete else lines[:1]
     )

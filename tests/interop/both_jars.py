@@ -18,7 +18,7 @@ from interop.frames import frame_of, rows_of
 from interop.hudi_session import QUIET, table_properties
 from interop.hudi_worker import failure
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
-from interop.sessions import INTERPRETED, read_rows_as_pickled
+from interop.sessions import INTERPRETED, SMALL, read_rows_as_pickled
 from interop.values import sort_rows
 
 OURS, HUDI = "merganser", "hudi"
@@ -97,6 +97,7 @@ def main() -> None:
     settings = {
         **PYTHON_WORKERS,
         **INTERPRETED,
+        **SMALL,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.ui.enabled": "false",

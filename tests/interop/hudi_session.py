@@ -13,7 +13,7 @@ from typing import Any
 
 from interop.frames import Schema, frame_of, rows_of
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
-from interop.sessions import INTERPRETED, read_rows_as_pickled
+from interop.sessions import INTERPRETED, SMALL, read_rows_as_pickled
 
 #: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
 QUIET = {
@@ -53,6 +53,7 @@ def start_session(jar: str | os.PathLike[str]) -> Any:
     settings = {
         **PYTHON_WORKERS,
         **INTERPRETED,
+        **SMALL,
         "spark.jars": str(Path(jar).resolve()),
         "spark.driver.memory": "1200m",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",

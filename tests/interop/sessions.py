@@ -12,6 +12,18 @@ from pyspark.serializers import AutoBatchedSerializer, BatchedSerializer
 #: other tests have with and without it: of Hudi, and of processes that are killed or write to a store.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
+#: A broadcast of a small task in blocks of 4 MB, and a list of all that has run, are a twentieth of the time of a small
+#: statement.
+SMALL = {
+    "spark.broadcast.blockSize": "128k",
+    "spark.broadcast.compress": "false",
+    "spark.appStateStore.asyncTracking.enable": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "50",
+    "spark.sql.ui.retainedExecutions": "50",
+}
+
 
 def read_rows_as_pickled() -> None:
     """In this process, from now on, frames of Python rows start no Python workers.

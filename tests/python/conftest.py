@@ -18,7 +18,7 @@ from sql_steps import Sql
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
-from interop.sessions import INTERPRETED, read_rows_as_pickled
+from interop.sessions import INTERPRETED, SMALL, read_rows_as_pickled
 
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     With MERGANSER_VARIANTS=others the tests with variants run with the types and variants that `some` leaves out, and
     all others run, so that a run on one line with `some` and a run on another one with `others` have all of them. With
     either, half of the variants of a test that is marked as `sampled` run.
-    With MERGANSER_TESTS=first extensive tests do not run.
+    With MERGANSER_TESTS=first extensive tests do not run, and of those with many variants some variants.
     """
     later = []
     for item in items:
@@ -92,6 +92,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         deselect(config, items, left_out_by_some(end_to_end) + of_the_default_line(end_to_end))
     elif wanted == "others":
         deselect(config, items, run_by_some(end_to_end))
+    if os.environ.get("MERGANSER_TESTS") == "first":
+        deselect(config, items, beyond_some_variants(items))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
 
 
@@ -191,6 +193,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     costs = ROOT / "benchmarks" / "jars" / f"merganser-costs-spark-{line}.jar"
     settings = {
         **PYTHON_WORKERS,
+        **SMALL,
         "spark.jars": f"{mergers},{costs}",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",

@@ -28,6 +28,13 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
       .config("spark.sql.session.timeZone", "UTC")
       .config("spark.sql.extensions", classOf[MerganserExtensions].getName)
       .config("spark.hadoop.fs.faulty.impl", classOf[FaultyFileSystem].getName)
+      // A broadcast of a small task in blocks of 4 MB, and a list of all that has run, take as long as some statements.
+      .config("spark.broadcast.blockSize", "128k")
+      .config("spark.appStateStore.asyncTracking.enable", "false")
+      .config("spark.ui.retainedJobs", "50")
+      .config("spark.ui.retainedStages", "50")
+      .config("spark.ui.retainedTasks", "50")
+      .config("spark.sql.ui.retainedExecutions", "50")
     spark = settings.foldLeft(builder) { case (now, (key, value)) => now.config(key, value) }.getOrCreate()
   }
 

@@ -123,7 +123,8 @@ class ServiceStep(Shown):
     """A verb: ``compact``, ``cluster``, ``delete``, ``archive``, ``keep``, ``roll back``, ``set``, ``add``,
     ``compare`` or ``differ``; of rows ``insert``, ``update``, ``delete``, ``keep``; ``count``."""
     item: str
-    """What it is done to: a file, a file group, an instant, a property, a record key."""
+    """What it is done to: a file, a file group, an instant, a property, a record key; of a ``count``: ``rows``, or the
+    action that it counts."""
     partition_path: str | None
     files: int
     """Files that would be read or deleted for it."""
@@ -142,13 +143,17 @@ class ServiceStep(Shown):
         step = built(cls, answer)
         return step if step.action == "set" else replace(step, before=_row(step.before), after=_row(step.after))
 
+    @property
+    def _is_row(self) -> bool:
+        return isinstance(self.before, Mapping) or isinstance(self.after, Mapping)
+
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
         files = f", {self.files} files of {self.bytes} bytes" if self.files else ""
         change = ""
         if self.action == "count":
             change = f": {self.before} -> {self.after}"
-        elif isinstance(self.before, Mapping) or isinstance(self.after, Mapping):
+        elif self._is_row:
             change = f": {_shown(self.before)} -> {_shown(self.after)}"
         detail = "" if not self.detail or (change and self.action == "differ") else f": {self.detail}"
         return f"{self.action} {self.item}{where}{files}{detail}{change}"
@@ -182,13 +187,19 @@ class ServiceDryRun(Shown):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of steps by their action."""
-        return dict(Counter(step.action for step in self.steps))
+        """Number of steps by their action, without those that are rows."""
+        return dict(Counter(step.action for step in self.steps if step.action != "count" and not step._is_row))
+
+    @property
+    def row_counts(self) -> dict[str, int]:
+        """Number of rows by their action, also of those that are not shown."""
+        counts = (step for step in self.steps if step.action == "count" and step.item != "rows")
+        return {step.item: max(step.before, step.after) for step in counts}
 
     @property
     def rows(self) -> tuple[ServiceStep, ...]:
         """The steps that are rows, as they are and as they become; some of them, where there are many."""
-        return tuple(step for step in self.steps if isinstance(step.before, dict) or isinstance(step.after, dict))
+        return tuple(step for step in self.steps if step._is_row)
 
     @property
     def rows_before(self) -> int | None:
@@ -205,9 +216,12 @@ class ServiceDryRun(Shown):
         return "\n".join(map(str, self.steps)) or str(self)
 
     def _line(self) -> str:
-        """The number of steps by their action, and the files."""
-        steps = ", ".join(f"{action}={count}" for action, count in self.counts.items()) or "nothing to do"
-        return f"{self.service}: {steps}{f'; {self.files} files, {size(self.bytes)}' if self.files else ''}"
+        """The number of steps and of rows by their action, and the files."""
+        steps, rows = (", ".join(f"{k}={n}" for k, n in counts.items()) for counts in (self.counts, self.row_counts))
+        unknown = "" if all(s.action != "count" or s.before is not None for s in self.steps) else "rows are not compared"
+        files = f"{self.files} files, {size(self.bytes)}" if self.files else ""
+        parts = filter(None, (steps, f"rows: {rows}" if rows else unknown, files))
+        return f"{self.service}: {'; '.join(parts) or 'nothing to do'}"
 
     def _repr_html_(self) -> str:
         """The steps as an HTML table."""

@@ -146,6 +146,7 @@ def test_a_dry_run_of_a_rollback_has_rows_with_the_class_and_a_reason_without_it
     assert [step.item for step in without if step.action == "roll back"]
     assert (without.rows, without.rows_before) == ((), None)
     assert "MERGER_UNAVAILABLE" in without.to_string()
+    assert (without.row_counts, "rows are not compared" in str(without)) == ({}, True)
 
 
 def test_a_write_and_a_compaction_without_the_class_change_nothing(spark: SparkSession, tmp_path: Path) -> None:

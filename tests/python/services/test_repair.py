@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,9 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
     assert sorted(row[0] for row in before) == [1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 6]
     preview = table.repair_duplicates(dry_run=True)
     assert (preview.rows_before, preview.rows_after) == (8, 4)
+    actions = Counter(copy.action for copy in preview.rows)
+    assert preview.row_counts == actions
+    assert actions["keep"] + actions["delete"] == 8
     assert rows_of(table.df()) == before
     event = mode == "EVENT_TIME_ORDERING"
     wins = {copy.after["id"]: copy.after["name"] for copy in preview.rows if copy.after}
@@ -97,7 +101,10 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
         write(spark, path, [row, (row[3] + 10, "x", "y", 1)], columns, **options, **NEW_FILES)
     table = Table.load(spark, str(path))
     preview = table.repair_duplicates(dry_run=True)
-    assert preview.counts == {"count": 1, "delete": 3, "insert": 1}
+    few = table.dry_run_service("repair_duplicates", rows=1)
+    assert len(few.rows) == 1
+    assert few.row_counts == preview.row_counts == {"delete": 3, "insert": 1}
+    assert (few.rows_before, few.rows_after, few.counts) == (3, 1, {})
     (winner,) = (copy for copy in preview.rows if copy.after)
     assert (winner.before, winner.after) == (None, {"id": 1, "a": "a", "b": "b", "ts": 3})
     assert table.repair_duplicates().rows == 3

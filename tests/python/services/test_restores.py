@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
     assert changed.keys() == differing
     assert all((changed[key][1], changed[key][2]) == (now.get(key), then.get(key)) for key in differing)
     assert (shown.rows_before, shown.rows_after) == (len(differing & now.keys()), len(differing & then.keys()))
+    assert shown.row_counts == Counter(action for action, _, _ in changed.values())
     assert names(table)[-1] == "v4"
     done = table.restore(writes[2])
     assert [taken.instant for taken in done.taken_back] == lost
@@ -98,6 +100,12 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     shown = table.rollback(dry_run=True)
     assert (shown.steps[0].action, shown.steps[0].item) == ("roll back", writes[2])
     assert [step.after["name"] for step in shown.rows if step.after] == ["v1"]
+    # The rows that are shown are a sample, the counts are not.
+    few = table.dry_run_service("rollback", rows=1)
+    assert len(few.rows) == 1
+    assert few.row_counts == shown.row_counts == {"update": 1, "delete": 1}
+    assert few.counts == {"roll back": 1, "delete": 1}
+    assert str(few).startswith("rollback: roll back=1, delete=1; rows: update=1, delete=1; 1 files, ")
     (row,) = spark.sql(f"CALL rollback_to_instant(path => '{path}', instant_time => '{writes[2]}')").collect()
     assert (row.rollback_result, row.newest_commit, row.commits_lost) == (True, writes[1], 1)
     assert names(table) == ["new", "v1"]

@@ -26,9 +26,13 @@ final case class DuplicateReport(keys: Long, copies: Long, write: Option[WriteRe
 /**
  * What a repair of duplicates would change.
  *
- * @param rows the copies and the merged rows, as many as were requested
+ * @param keys    that are stored more than once, or outside of their bucket
+ * @param copies  rows of these keys
+ * @param removed of the copies, those that are deleted from where they are
+ * @param merged  rows that are written in their place; where a copy is kept as the row of its key there is none
+ * @param rows    the copies and the merged rows, as many as were requested
  */
-final case class DuplicatePreview(keys: Long, copies: Long, rows: Seq[DuplicateCopy])
+final case class DuplicatePreview(keys: Long, copies: Long, removed: Long, merged: Long, rows: Seq[DuplicateCopy])
 
 /**
  * A copy of a duplicate key, or the row that its copies are merged into.
@@ -117,7 +121,8 @@ object DuplicateRepair {
           PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
         val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
         val rows = found.orderBy(fixed(3), fixed(4), fixed(1).desc, fixed(2)).limit(limit).select(fixed :+ data: _*)
-        DuplicatePreview(counted.keys, counted.copies,
+        DuplicatePreview(counted.keys, counted.copies, counted.of(MergedCopies.Removed),
+          counted.of(MergedCopies.Written),
           rows.collect().toSeq.map { r =>
             val fileId = if (r.getInt(0) < 0) "" else slices.listed(r.getInt(0)).fileId
             DuplicateCopy(r.getString(3), r.getString(4), fileId, Option(r.getString(2)),
@@ -171,8 +176,14 @@ object DuplicateRepair {
   ) extends StatementRows with AutoCloseable {
     private var open = Option.empty[PersistedRows]
 
-    var keys   = 0L
-    var copies = 0L
+    private val roles = new Array[Long](MergedCopies.Roles)
+
+    var keys = 0L
+
+    /** Rows of a role of [[MergedCopies]]. */
+    def of(role: Int): Long = roles(role)
+
+    def copies: Long = of(MergedCopies.Kept) + of(MergedCopies.Removed)
 
     override def frame(table: OpenTable, slices: WriteSlices): DataFrame =
       all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Kept)
@@ -183,18 +194,19 @@ object DuplicateRepair {
       val found = DuplicateRepair.keys(session, table, settings, partition, buckets)
       val rows  = new PersistedRows(found.merged(slices, partition), found.columns)
       open = Some(rows)
-      val at = found.columns.fieldIndex(MergedCopies.Copies)
-      val counts = Partitions.collect[InternalRow, (Long, Long)](rows.rows) { it =>
-        var (keys, copies) = (0L, 0L)
+      val at   = found.columns.fieldIndex(MergedCopies.Copies)
+      val role = found.columns.fieldIndex(MergedCopies.Role)
+      val counts = Partitions.collect[InternalRow, (Long, Array[Long])](rows.rows) { it =>
+        var keys  = 0L
+        val roles = new Array[Long](MergedCopies.Roles)
         it.foreach { row =>
-          val count = row.getInt(at)
-          if (count > 0) keys += 1
-          copies += count
+          if (row.getInt(at) > 0) keys += 1
+          roles(row.getInt(role)) += 1
         }
-        Iterator((keys, copies))
+        Iterator((keys, roles))
       }
       keys = counts.map(_._1).sum
-      copies = counts.map(_._2).sum
+      roles.indices.foreach(role => roles(role) = counts.map(_._2(role)).sum)
       SparkBridge.internalCreateDataFrame(session, rows.rows, found.columns)
     }
 

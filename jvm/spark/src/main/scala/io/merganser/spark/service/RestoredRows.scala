@@ -6,7 +6,7 @@ import io.merganser.table.log.ChangeRecords
 import io.merganser.table.options.{Names, Options}
 import io.merganser.table.service.RestoreReport
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
-import org.apache.spark.sql.functions.{coalesce, col, concat_ws, count, expr, struct, to_json}
+import org.apache.spark.sql.functions.{coalesce, col, concat_ws, count, expr, lit, struct, to_json}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
 import scala.collection.JavaConverters._
@@ -50,11 +50,11 @@ private[service] object RestoredRows {
   ): Seq[PreviewedStep] = {
     val rows = net(session, table, settings, report).persist()
     try {
-      val counts = rows.agg(count(col(Now)), count(col(Then))).head()
-      val shown  = rows.orderBy(Key).limit(most).collect().toSeq
-      PreviewedStep("count", "rows", before = Some(counts.getLong(0).toString),
-        after = Some(counts.getLong(1).toString),
-        detail = "rows that differ, as they are and as they were") +: shown.map { row =>
+      val counts              = rows.agg(count(col(Now)), count(col(Then)), count(lit(1))).head()
+      val Seq(are, were, all) = (0 to 2).map(counts.getLong)
+      val shown               = rows.orderBy(Key).limit(most).collect().toSeq
+      PreviewedStep.rows("rows that differ, as they are and as they were",
+        "insert" -> (all - are), "update" -> (are + were - all), "delete" -> (all - were)) ++ shown.map { row =>
         val (now, past) = (Option(row.getString(1)), Option(row.getString(2)))
         val action      = if (now.isEmpty) "insert" else if (past.isEmpty) "delete" else "update"
         PreviewedStep(action, row.getString(0), before = now, after = past)

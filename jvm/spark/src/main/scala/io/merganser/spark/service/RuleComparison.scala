@@ -32,7 +32,11 @@ final case class ComparisonReport(
   private[service] def steps: Seq[PreviewedStep] = {
     val summary = s"from $stored to $other: ${found.differing} of ${found.compared} rows with several retained " +
       s"versions would be merged otherwise. ${notes.mkString(" ")}"
-    PreviewedStep("compare", "rule", detail = summary) +: found.examples.map { d =>
+    val compare = PreviewedStep("compare", "rule", detail = summary)
+    val counts =
+      if (found.differing == 0) Nil
+      else PreviewedStep.rows("rows that the rules merge otherwise", "differ" -> found.differing)
+    compare +: counts ++: found.examples.map { d =>
       PreviewedStep("differ", d.key, Some(d.partitionPath),
         detail =
           s"${d.columns.mkString(", ")}: ${d.stored.getOrElse("no row")} -> ${d.other.getOrElse("no row")}",

@@ -16,7 +16,8 @@ import org.apache.spark.sql.SparkSession
  *
  * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, compare, differ; of rows
  *                      insert, update, delete, keep; count
- * @param item          what it is done to: a file, a file group, an instant, a property, a record key
+ * @param item          what it is done to: a file, a file group, an instant, a property, a record key; of a count `rows`
+ *                      or the action that it counts
  * @param partitionPath of the item, if it is in one
  * @param files         that would be read or deleted for it
  * @param bytes         of those files
@@ -37,6 +38,23 @@ final case class PreviewedStep(
   override def toString: String =
     s"$action $item${partitionPath.filter(_.nonEmpty).fold("")(path => s" in $path")}" +
       (if (detail.isEmpty) "" else s": $detail")
+}
+
+private[service] object PreviewedStep {
+
+  /**
+   * How many rows a service changes: of the item `rows` how many there are and how many come in their place, then the
+   * same for each action that has rows. The steps that are rows are a sample of them.
+   *
+   * @param actions how many rows each has: insert, update, delete, keep
+   */
+  def rows(detail: String, actions: (String, Long)*): Seq[PreviewedStep] = {
+    def count(item: String, detail: String, of: Seq[(String, Long)]): PreviewedStep = {
+      def sum(without: String): Option[String] = Some(of.filter(_._1 != without).map(_._2).sum.toString)
+      PreviewedStep("count", item, before = sum("insert"), after = sum("delete"), detail = detail)
+    }
+    count("rows", detail, actions) +: actions.filter(_._2 > 0).map(one => count(one._1, "", Seq(one)))
+  }
 }
 
 /** What services of a table would do now. Nothing is changed, and no lock is taken. */
@@ -175,8 +193,8 @@ object ServicePreviews {
   private def duplicates(preview: DuplicatePreview): Seq[PreviewedStep] =
     if (preview.keys == 0) Nil
     else
-      PreviewedStep("count", "rows", detail = s"rows of ${preview.keys} keys", before = Some(preview.copies.toString),
-        after = Some(preview.keys.toString)) +: preview.rows.map { copy =>
+      PreviewedStep.rows(s"rows of ${preview.keys} keys", "insert" -> preview.merged, "delete" -> preview.removed,
+        "keep" -> (preview.copies - preview.removed)) ++ preview.rows.map { copy =>
         val isMerged = copy.commitTime.isEmpty
         val action   = if (isMerged) "insert" else if (copy.wins) "keep" else "delete"
         val from     = copy.commitTime.fold("made of the copies by the rule")(time => s"written by $time")

@@ -143,6 +143,8 @@ private[spark] object MergedCopies {
   /** A delete in the slice of the row that is written, which has no copy of it. */
   final val Cleared = 3
 
+  final val Roles = 4
+
   val Role = "__merganser_role"
 
   /** Number of copies of the key, in one row of each key; 0 in the others. */

@@ -125,23 +125,19 @@ class TableCreation:
         Args:
             spark: The session.
             path: Folder of the table.
-            schema: Columns of a new table; an existing one keeps its own.
+            schema: Columns of the table. An existing one may have more, and wider types.
             **arguments: As for :meth:`create`. Those that an existing table contradicts are refused.
 
         Raises:
-            ConfigurationConflictError: The existing table has another key, ordering, type or rule.
+            ConfigurationConflictError: The existing table has another key, ordering, type or rule, or lacks columns,
+                or has them with another type.
             MerganserError: As for :meth:`create` and :meth:`load`.
         """
         try:
             return cls.create(spark, path, schema, **arguments)
         except TableExistsError:
             table = cls.for_path(spark, path)
-        wire = _named_settings(arguments)
-        before = _conflicts(table)
-        for setting, conflict in _conflicts(table, wire).items():
-            if before.get(setting) != conflict:
-                raise ConfigurationConflictError(conflict, condition="CONFIG_CONFLICT")
-        return table
+        return _checked(table, schema, arguments)
 
     @classmethod
     def create_named(
@@ -163,10 +159,12 @@ class TableCreation:
             schema: As for :meth:`create`.
             path: Folder of the table; ``None`` is the one that the catalog chooses, which ``DROP TABLE`` deletes.
             partition_by: Column or columns that choose the folder of a row.
-            if_not_exists: Open the table if there is one of that name.
+            if_not_exists: Open the table if there is one of that name. Arguments that it contradicts are refused, as
+                by :meth:`create_or_load`.
             **arguments: Others of :meth:`create`.
 
         Raises:
+            ConfigurationConflictError: The existing table has other settings or columns.
             MerganserError: The table cannot be created; the condition is the reason.
         """
         transport = transport_for(session_of(spark))
@@ -186,7 +184,8 @@ class TableCreation:
             f"TBLPROPERTIES ({properties})" if properties else "",
         ]
         transport.statement("create", " ".join(filter(None, parts)))
-        return cls.for_name(spark, name)
+        table = cls.for_name(spark, name)
+        return _checked(table, schema, {**arguments, "partition_by": partition_by}) if if_not_exists else table
 
     @classmethod
     def load(cls: type[_T], spark: SparkSession, path_or_name: Place) -> _T:
@@ -267,9 +266,20 @@ def _settings(
     )
 
 
-def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What contradicts the settings of a table, for a write with these options."""
-    rows = table._transport.rows("show_merge_config", options, path=table._info.path)
+def _checked(table: _T, schema: StructType | str | DataFrame, arguments: Mapping[str, Any]) -> _T:
+    """A table that is there, if no argument of a creation contradicts it."""
+    before = _conflicts(table)
+    columns = columns_of(table._spark, schema).json()
+    for setting, conflict in _conflicts(table, _named_settings(arguments), columns=columns).items():
+        if before.get(setting) != conflict:
+            condition = "COLUMNS_CONFLICT" if setting == "columns" else "CONFIG_CONFLICT"
+            raise ConfigurationConflictError(conflict, condition=condition)
+    return table
+
+
+def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None, **declared: str) -> dict[str, str]:
+    """What contradicts the settings of a table, for a write with these options, and the declared columns."""
+    rows = table._transport.rows("show_merge_config", options, path=table._info.path, **declared)
     return {row["setting"]: row["conflict"] for row in rows if row["conflict"] is not None}
 
 

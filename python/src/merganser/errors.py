@@ -113,6 +113,7 @@ class ConfigurationConflictError(_ConditionError):
 
     CONDITIONS: ClassVar[tuple[str, ...]] = (
         "CONFIG_CONFLICT",
+        "COLUMNS_CONFLICT",
         "OPTION_CONFLICT",
         "MERGE_SETTINGS_CONFLICT",
         "OVERWRITE_WITH_OTHER_SETTINGS",

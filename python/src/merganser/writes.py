@@ -186,7 +186,8 @@ class TableWrites:
     @overload
     def delete(
         self,
-        keys: DataFrame,
+        which: DataFrame,
+        /,
         *,
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
@@ -195,7 +196,8 @@ class TableWrites:
     @overload
     def delete(
         self,
-        keys: Condition,
+        which: Condition,
+        /,
         *,
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
@@ -212,7 +214,7 @@ class TableWrites:
     ) -> DryRun: ...
     @overload
     def delete(
-        self, keys: Condition, *, options: AnyOptions | None = None, txn: Transaction | None = None
+        self, which: Condition, /, *, options: AnyOptions | None = None, txn: Transaction | None = None
     ) -> StatementResult: ...
     @overload
     def delete(
@@ -221,8 +223,18 @@ class TableWrites:
     @overload
     def delete(
         self,
-        keys: Rows | Iterable[Any],
+        which: Rows | Iterable[Any],
+        /,
         *,
+        options: AnyOptions | None = None,
+        txn: Transaction | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult: ...
+    @overload
+    def delete(
+        self,
+        *,
+        keys: Rows | Iterable[Any],
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
         dry_run: bool = False,
@@ -230,8 +242,10 @@ class TableWrites:
 
     def delete(
         self,
-        keys: Any = None,
+        which: Any = None,
+        /,
         *,
+        keys: Any = None,
         where: Condition | None = None,
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
@@ -240,10 +254,10 @@ class TableWrites:
         """Delete rows by their keys, whatever their ordering value, or by a condition.
 
         Args:
+            which: Keys, as ``keys``; or, if it is a string, a bool or a column, a condition, as ``where``.
             keys: A frame with the key columns, and the partition columns where they are known: without them the keys
                 are looked up in all partitions. Or a list of keys: values of the one key column, tuples of values in
-                the order of the key columns, or dicts. A string or a column in place of the keys is a condition.
-                Rows of a table without key columns are deleted by their ``_hoodie_record_key`` and
+                the order of the key columns, or dicts. Rows of a table without key columns are deleted by their ``_hoodie_record_key`` and
                 ``_hoodie_partition_path``.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
             options: Settings of this delete alone. ``None`` uses the table's and the session's.
@@ -255,13 +269,21 @@ class TableWrites:
             :class:`StatementResult`, or the :class:`DryRun`.
 
         Raises:
-            TypeError: Neither ``keys`` nor ``where`` is given, or both are.
+            TypeError: Neither keys nor a condition is given, or both are; ``keys`` is a string, a bool or a column.
             ColumnMissingError: ``keys`` lacks a key column.
         """
-        if isinstance(keys, (str, bool)) or is_column(keys):
+        if is_column(keys):
+            raise TypeError("keys takes keys, such as keys=['a'], and not a column: a condition is where=…")
+        if isinstance(keys, (str, bool)):
+            raise TypeError(f"keys takes keys: write keys=[{keys!r}] for one key, where={keys!r} for a condition")
+        if which is not None and keys is not None:
+            raise TypeError("delete takes the keys once, as its first argument or by keys=…")
+        if isinstance(which, (str, bool)) or is_column(which):
             if where is not None:
                 raise TypeError("delete takes keys or a condition (where), not two conditions")
-            keys, where = None, keys
+            where = which
+        elif which is not None:
+            keys = which
         if (keys is None) == (where is None):
             raise TypeError("delete takes either keys, or a condition: table.delete(where=\"id = 'a'\")")
         if where is not None:

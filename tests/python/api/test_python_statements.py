@@ -240,6 +240,15 @@ def test_tables_are_created_once_and_found_by_path_and_name(
     assert (again.count(), Table.exists(spark, path), Table.for_path(spark, path)) == (1, True, again)
     with pytest.raises(merganser.ConfigurationConflictError, match="'day'"):
         Table.create_or_load(spark, path, COLUMNS, record_key="day")
+    for columns, contradicts in (
+        (f"{COLUMNS}, note string, tip double", "the table lacks 'note' and 'tip'"),
+        ("id long, day string, ts long, fare string", "'fare' is string, the table has double"),
+        ("id long, day int, ts long", "'day' is int, the table has string"),
+    ):
+        with pytest.raises(merganser.ConfigurationConflictError, match=contradicts):
+            Table.create_or_load(spark, path, columns, **settings)
+    # A job that was written before a column was added or widened opens the table as before.
+    assert Table.create_or_load(spark, path, "day string, id int, ts int NOT NULL", **settings) == again
     name = f"named_{abs(hash(path))}"
     named = Table.create_named(
         spark,
@@ -254,7 +263,11 @@ def test_tables_are_created_once_and_found_by_path_and_name(
         assert (named.partition_by, named.type, named.ordering_by) == (("day",), TableType.MERGE_ON_READ, ("ts",))
         assert Table.exists(spark, name)
         assert Table.for_name(spark, f"default.{name}") == Table.for_name(spark, name) == named
-        assert Table.create_named(spark, name, COLUMNS, if_not_exists=True, **settings) == named
+        assert Table.create_named(spark, name, COLUMNS, if_not_exists=True, partition_by="day", **settings) == named
+        with pytest.raises(merganser.ConfigurationConflictError, match="lacks 'note'"):
+            Table.create_named(spark, name, f"{COLUMNS}, note string", if_not_exists=True)
+        with pytest.raises(merganser.ConfigurationConflictError, match="'fare'"):
+            Table.create_named(spark, name, COLUMNS, if_not_exists=True, ordering_by="fare")
         with pytest.raises(TypeError, match="for_path"):
             Table.for_name(spark, path)
         with pytest.raises(merganser.TableNotFoundError):
@@ -316,6 +329,9 @@ def test_what_cannot_be_meant_is_answered_with_what_to_give(trips: Table, spark:
     mistakes: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: trips.delete(), TypeError, "either keys, or a condition"),
         (lambda: trips.delete("id = 1", where="id = 2"), TypeError, "not two conditions"),  # type: ignore[call-overload]
+        (lambda: trips.delete(keys="true"), TypeError, r"keys=\['true'\].*where='true'"),
+        (lambda: trips.delete(keys=True), TypeError, r"keys=\[True\]"),  # type: ignore[call-overload]
+        (lambda: trips.delete(keys=F.col("id") == 1), TypeError, r"where="),  # type: ignore[call-overload]
         (lambda: trips.delete(where=""), ValueError, "where=True"),
         (lambda: trips.delete(where={"id": 1}), TypeError, "as SQL, such as"),  # type: ignore[call-overload]
         (lambda: trips.update("fare = 1"), TypeError, "a dict of expressions"),  # type: ignore[arg-type]

@@ -42,20 +42,56 @@ object SchemaEvolution {
 
   /** What a write of these columns changes; nothing where the table had no columns before. */
   def changes(before: StructType, after: StructType): Changes = {
-    def inside(path: String, was: DataType, is: DataType): Seq[Either[String, String]] = (was, is) match {
+    val all = if (before.isEmpty) Nil else differences(before, after)
+    Changes(all.collect { case Difference(path, None, _) => path },
+      all.collect { case Difference(path, Some(was), is) => s"$path: ${was.catalogString} -> ${is.catalogString}" })
+  }
+
+  /**
+   * What a table has not as it is declared: columns that it lacks, and other types. Columns that it has besides and wider
+   * types contradict nothing, as another write may have added and widened them.
+   *
+   * @param name  of the table
+   * @param table its data columns
+   * @return a clause; None where the declared columns fit, and of a table without columns
+   */
+  def contradiction(name: String, table: StructType, declared: StructType): Option[String] =
+    if (table.isEmpty) None
+    else
+      try {
+        val stored  = AvroSchemas.stored(MetaColumns.ofUser(declared))
+        val added   = differences(table, evolved(name, table, declared, widensToString = true))
+        val lacking = added.collect { case Difference(path, None, _) => s"'$path'" }
+        val wider   = added.collect { case Difference(path, Some(was), is) => otherType(path, is, was) }
+        // Rows with numbers fit into a column of strings, and yet it is another column than a number's.
+        val strings = differences(stored, table).collect { case Difference(path, Some(was), StringType) =>
+          otherType(path, was, StringType)
+        }
+        val lacks = if (lacking.isEmpty) Nil else Seq(s"the table lacks ${lacking.mkString(" and ")}")
+        Some(lacks ++ wider ++ strings).filter(_.nonEmpty).map(_.mkString("; "))
+      } catch { case e: MerganserException if e.condition == "SCHEMA_CONFLICT" => e.parameters.get("reason") }
+
+  private def otherType(path: String, is: DataType, table: DataType): String =
+    s"column '$path' is ${is.catalogString}, the table has ${table.catalogString}"
+
+  /** A column, or a field inside one, that is new or of another type. */
+  private final case class Difference(path: String, was: Option[DataType], is: DataType)
+
+  /** By the order of `after`. */
+  private def differences(before: StructType, after: StructType): Seq[Difference] = {
+    def inside(path: String, was: DataType, is: DataType): Seq[Difference] = (was, is) match {
       case (a: StructType, b: StructType) => fields(path, a, b)
       case (a: ArrayType, b: ArrayType)   => inside(s"$path.element", a.elementType, b.elementType)
       case (a: MapType, b: MapType)       => inside(s"$path.value", a.valueType, b.valueType)
       case _ if was == is                 => Nil
-      case _                              => Seq(Right(s"$path: ${was.catalogString} -> ${is.catalogString}"))
+      case _                              => Seq(Difference(path, Some(was), is))
     }
-    def fields(path: String, was: StructType, is: StructType): Seq[Either[String, String]] = is.flatMap { field =>
+    def fields(path: String, was: StructType, is: StructType): Seq[Difference] = is.flatMap { field =>
       val name = if (path.isEmpty) field.name else s"$path.${field.name}"
-      own(was, field.name).fold[Seq[Either[String, String]]](Seq(Left(name)))(f =>
+      own(was, field.name).fold(Seq(Difference(name, None, field.dataType)))(f =>
         inside(name, f.dataType, field.dataType))
     }
-    val all = if (before.isEmpty) Nil else fields("", before, after)
-    Changes(all.collect { case Left(name) => name }, all.collect { case Right(change) => change })
+    fields("", before, after)
   }
 
   /**
@@ -149,9 +185,7 @@ object SchemaEvolution {
           "option" -> s"${Options.FrameEvolution.key}=toString")
       case (t, i) if Widening.isPromotion(t, i) => i
       case _ =>
-        throw conflict(name,
-          s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, " +
-            "and neither widens to the other")
+        throw conflict(name, s"${otherType(column, incoming, table)}, and neither widens to the other")
     }
   }
 

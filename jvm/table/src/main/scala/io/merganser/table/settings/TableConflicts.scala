@@ -1,7 +1,7 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
+import io.merganser.table.options.{IgnoredOption, OptionEntry, OptionKind, OptionScope, Options, Settings}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
 import io.merganser.table.rule.{MergeMode, RuleDeclaration, RuleInference}
 import io.merganser.table.rule.MergeMode.StrategyId
@@ -30,7 +30,7 @@ object TableConflicts {
 
   private def refuse(settings: Settings, table: TableConfig): Unit = {
     for (
-      (entry, option) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key);
+      (entry, option) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key) if !isWithoutEffect(entry, table);
       stored          <- differing(entry, option, table)
     )
       throw conflict(option.name, option.value, stored, table.name)
@@ -39,6 +39,22 @@ object TableConflicts {
     RuleDeclaration.requireStored(settings, table)(conflict(_, _, _, table.name))
     requireStored(settings, table.properties, table.name)
   }
+
+  /** A table without ordering fields merges by commit time; ordering fields of a write do not change that. */
+  private def isWithoutEffect(entry: OptionEntry, table: TableConfig): Boolean =
+    entry == Options.OrderingFields && table.orderingFields.isEmpty
+
+  /**
+   * The options of a write to an existing table that are accepted and have no effect.
+   *
+   * @param settings as [[settled]] returns them
+   */
+  private[settings] def ignored(settings: Settings, table: TableConfig): Seq[IgnoredOption] =
+    settings.ignored ++ settings.of(OptionScope.OfTable).collect {
+      case (entry, option) if isWithoutEffect(entry, table) && differing(entry, option, table).isDefined =>
+        IgnoredOption(option.name, s"table '${table.name}' has no ordering field, so that the last write wins; " +
+          s"a table that is created with ${Options.OrderingFields.key} merges by it")
+    }
 
   /** Options that only tables store must equal what the table stores. */
   private[table] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
@@ -70,8 +86,7 @@ object TableConflicts {
       case Options.TableVersion    => unless(table.version.toString)
       case Options.RecordKey       => unless(joined(table.recordKeyFields))
       case Options.PartitionFields => partitions(value, table)
-      // A table without ordering fields merges by commit time; ordering fields of a write do not change that.
-      case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
+      case Options.OrderingFields  => unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
       case Options.RuleDefault | Options.RuleDelete | Options.RuleText | Options.RuleRetractColumn |

@@ -251,7 +251,7 @@ object WriteConfig {
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
       hiveSync = HiveSyncOptions.of(settings, stored, table),
-      ignored = settings.ignored,
+      ignored = if (creating) settings.ignored else TableConflicts.ignored(settings, table),
       dryRun = dryRun(settings)
     )
     if (needsRule) { config.rule; () }

@@ -26,6 +26,20 @@ class SchemaEvolutionSuite extends AnyFunSuite {
       ddl("id INT NOT NULL, v STRING, b INT, a STRING"))
   }
 
+  test("declared columns contradict a table that lacks them or has another type, and not one that has more or wider ones") {
+    def contradiction(table: String, declared: String) =
+      SchemaEvolution.contradiction("trips", ddl(table), ddl(declared)).mkString
+    val table = "id STRING, n BIGINT, d DECIMAL(12,2), at STRUCT<x: INT, y: DOUBLE>, v STRING"
+    assert(contradiction(table, table).isEmpty)
+    assert(contradiction(table, "V VARCHAR(3), n TINYINT NOT NULL, d DECIMAL(8,1), at STRUCT<y: FLOAT>, id STRING").isEmpty)
+    assert(SchemaEvolution.contradiction("trips", new StructType, ddl("id INT")).isEmpty)
+    assert(contradiction(table, "id STRING, a INT, at STRUCT<z: INT>") == "the table lacks 'at.z' and 'a'")
+    assert(contradiction(table, "n STRING") == "column 'n' is string, the table has bigint")
+    assert(contradiction(table, "v INT, at STRUCT<x: BIGINT>") ==
+      "column 'at.x' is bigint, the table has int; column 'v' is int, the table has string")
+    assert(contradiction(table, "n BOOLEAN").startsWith("column 'n' is boolean, the table has bigint"))
+  }
+
   test("what the rows lack stays, and another case is the same column") {
     assert(evolved("id INT, v STRING", "ID INT") == ddl("id INT, v STRING"))
   }

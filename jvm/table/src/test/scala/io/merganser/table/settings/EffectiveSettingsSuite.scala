@@ -38,6 +38,20 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert(refused.value.contains("ts") && refused.conflict.exists(_.contains("CONFIG_CONFLICT")))
   }
 
+  test("ordering fields of a write to a table without any have no effect, and are named; those of a session are not its") {
+    val plain    = TableConfig(table.properties - "hoodie.table.ordering.fields" - "hoodie.record.merge.mode")
+    val ordering = "hoodie.table.ordering.fields"
+    for (name <- Seq(ordering, "hoodie.datasource.write.precombine.field")) {
+      val option = Map(name -> "ts")
+      val Seq(ignored) = WriteConfig.parse(option, Map.empty, plain).ignored
+      assert(ignored.key == name && ignored.instead.contains("the last write wins"))
+      val shown = EffectiveSettings.of(plain, option, Map.empty).filter(_.conflict.isDefined)
+      assert(shown.map(_.key) == Seq(ordering) && shown.head.conflict.exists(_.contains("'ts'")))
+      assert(WriteConfig.parse(Map.empty, option, plain).ignored.isEmpty)
+      assert(WriteConfig.parse(option, Map.empty, table).ignored.isEmpty)
+    }
+  }
+
   test("a refused option has its own value, not the session's; one without effect has none, which may be a secret") {
     val size  = "hoodie.parquet.max.file.size"
     val found = settings(s"$size.x" -> "option")(s"spark.$size.x" -> "session")

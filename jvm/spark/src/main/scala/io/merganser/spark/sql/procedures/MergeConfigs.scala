@@ -1,16 +1,18 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.{OptionScope, Options}
 import io.merganser.table.rule.CompiledRule
+import io.merganser.table.schema.SchemaEvolution
 import io.merganser.table.settings.{EffectiveSetting, EffectiveSettings}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /**
  * CALL show_merge_config(table => … | path => …, options => …): every setting that holds for writes of a table, with
- * its source, and what contradicts it.
+ * its source, and what contradicts it; with `columns => …` also whether the table has these columns.
  */
 object ShowMergeConfig extends TableProcedure {
   override val name = "show_merge_config"
@@ -19,6 +21,7 @@ object ShowMergeConfig extends TableProcedure {
     Parameter.table,
     Parameter.path,
     Parameter("options", Parameter.OptionsType, "options of a write that is considered"),
+    Parameter("columns", StringType, "columns that the table is expected to have, as for create_table"),
     Parameter.filter
   )
 
@@ -33,10 +36,18 @@ object ShowMergeConfig extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val warning = CompiledRule.warning(table.config, table.schema)
-    EffectiveSettings.of(table.config, arguments.options("options"), FrameWrite.sessionConf(session)).map { one =>
+    val columns = arguments.string("columns").flatMap(text =>
+      SchemaEvolution.contradiction(table.config.name, table.schema, CreateTable.schema(arguments, text)))
+    columns.map(ofColumns(table, _)).toSeq ++ EffectiveSettings.of(table.config, arguments.options("options"), FrameWrite.sessionConf(session)).map { one =>
       val conflict = one.conflict.orElse(warning.filter(_ => one.key == Options.MergeModeOption.key))
       row(withoutSecrets(session, one.copy(conflict = conflict)))
     }
+  }
+
+  private def ofColumns(table: OpenTable, reason: String): Row = {
+    val conflict = MerganserException("COLUMNS_CONFLICT", "table" -> table.config.name, "reason" -> reason).getMessage
+    row(EffectiveSetting("columns", Some(table.schema.toDDL), "table", OptionScope.OfTable, Some(conflict),
+      "Columns of the table, where others are declared."))
   }
 
   /** No secrets, whatever the option is called: `partitionpath.urlencode` has "url" in its name. */

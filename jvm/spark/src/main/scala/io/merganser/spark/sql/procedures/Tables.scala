@@ -32,7 +32,7 @@ object CreateTable extends Procedure {
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val path = OpenTable.absolute(session, arguments.required("path"))
-    create(session, path, schema(arguments), arguments.options("options"))
+    create(session, path, schema(arguments, arguments.required("columns")), arguments.options("options"))
     Seq(DescribeTable.row(OpenTable.load(session, path), path))
   }
 
@@ -52,15 +52,14 @@ object CreateTable extends Procedure {
     ()
   }
 
-  private def schema(arguments: Arguments): StructType = {
-    val text = arguments.required("columns")
+  /** @param text of the argument `columns` */
+  def schema(arguments: Arguments, text: String): StructType =
     try
       if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
     catch {
       case NonFatal(e) =>
         throw arguments.invalid("columns", text, "columns as in CREATE TABLE, or the JSON of a schema").causedBy(e)
     }
-  }
 }
 
 /** CALL describe_table(table => … | path => …): what a table stores about itself, in one row. */

@@ -10,7 +10,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{AppTransactions, Creation}
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{DroppedColumns, FrameCheck, MetaColumns, SchemaEvolution}
+import io.merganser.table.schema.{ColumnOrder, DroppedColumns, FrameCheck, MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.{NewTable, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
@@ -93,7 +93,7 @@ object FrameWrite {
    * @param replaced    what the write names; None: by options and session, by default all rows
    * @param readAt      timeline as of which the frame reads the table itself: what it read must still be stored; None
    *                    takes it from the frame's plan
-   * @param withColumns true where the table's columns become exactly the frame's
+   * @param withColumns true where the table's columns become exactly the frame's, those of partitions last
    */
   def overwrite(
       session: SparkSession,
@@ -114,7 +114,9 @@ object FrameWrite {
             "conflict" -> e.getMessage).causedBy(e)
       }
     val gone = Overwrites(session, table.config, settings, options, replaced)
-    val data = if (withColumns) storedSchema(table.config, frame) else columns(table, settings, frame)
+    val data =
+      if (withColumns) ColumnOrder.ofNew(storedSchema(table.config, frame), table.config.partitionFields)
+      else columns(table, settings, frame)
     run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, table.storage)))
   }
 

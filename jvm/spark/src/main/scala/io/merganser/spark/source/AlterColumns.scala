@@ -8,7 +8,7 @@ import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.schema.{InternalSchema, InternalSchemaJson, SchemaEvolution}
+import io.merganser.table.schema.{ColumnOrder, InternalSchema, InternalSchemaJson, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession
@@ -33,11 +33,12 @@ object AlterColumns {
   def ofCatalog(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): () => Unit = {
     val path     = entry.location.toString
     val declared = CatalogBridge.columns(entry)
-    val seen     = DeclaredColumns.over(OpenTable.load(session, path).schema, declared)
+    val table    = OpenTable.load(session, path)
+    val seen     = DeclaredColumns.over(table.schema, declared)
     val register = run(session, path, changes)
     // An entry without columns takes them from the table's folder.
     if (declared.nonEmpty) {
-      val columns = applied(entry.identifier.unquotedString, seen, changes)
+      val columns = applied(entry.identifier.unquotedString, seen, changes, table.config.partitionFields)
       // Spark refuses columns without one that the entry has.
       if (changes.exists(c => c.isInstanceOf[RenameColumn] || c.isInstanceOf[DeleteColumn]))
         CatalogBridge.replaceColumns(session, entry.identifier, columns)
@@ -59,7 +60,8 @@ object AlterColumns {
   def run(session: SparkSession, path: String, changes: Seq[TableChange]): () => Unit = {
     val table       = OpenTable.load(session, path)
     val hasVersions = ColumnVersions.areKept(table, FrameWrite.sessionConf(session), changes)
-    val changed     = AvroSchemas.stored(applied(table.config.name, table.schema, changes, hasVersions))
+    val partitions  = table.config.partitionFields
+    val changed     = AvroSchemas.stored(applied(table.config.name, table.schema, changes, partitions, hasVersions))
     AvroSchemas.checkColumns(changed)
     SchemaEvolution.requireStable(table.config, table.schema, changed)
     val version = if (hasVersions) ColumnVersions.after(table, changes) else None
@@ -97,6 +99,8 @@ object AlterColumns {
   }
 
   /**
+   * @param partitions partition fields of the table: a column without a position is added before them where they are
+   *                   the last columns
    * @param isRetyped whether the type changes of [[Retyping]] are allowed too
    * @return the columns after the changes, applied in order
    */
@@ -104,17 +108,19 @@ object AlterColumns {
       table: String,
       columns: StructType,
       changes: Seq[TableChange],
+      partitions: Seq[String],
       isRetyped: Boolean = true
   ): StructType =
     changes.foldLeft(columns) {
       case (now, add: AddColumn) =>
+        val last = if (add.fieldNames.length == 1) partitions else Nil
         at(table, now, add.fieldNames.dropRight(1).toSeq, add.fieldNames)(inserted(table, _, column(table, add),
-            add.fieldNames,
-            Option(add.position)))
+            add.fieldNames, Option(add.position), last))
       case (now, change: UpdateColumnPosition) =>
         at(table, now, change.fieldNames.dropRight(1).toSeq, change.fieldNames) { fields =>
           val moved = one(table, fields, change.fieldNames)
-          inserted(table, StructType(fields.filterNot(_ eq moved)), moved, change.fieldNames, Option(change.position))
+          inserted(table, StructType(fields.filterNot(_ eq moved)), moved, change.fieldNames, Option(change.position),
+            Nil)
         }
       case (now, rename: RenameColumn) =>
         at(table, now, rename.fieldNames.dropRight(1).toSeq, rename.fieldNames) { fields =>
@@ -181,7 +187,8 @@ object AlterColumns {
       fields: StructType,
       field: StructField,
       names: Array[String],
-      position: Option[ColumnPosition]
+      position: Option[ColumnPosition],
+      partitions: Seq[String]
   ): StructType = {
     requireNew(table, fields, field.name, names)
     position match {
@@ -191,7 +198,7 @@ object AlterColumns {
         if (before < 0)
           throw refused(table, names, s"there is no column '${p.column}' to place it after", "Name an existing column")
         StructType((fields.take(before + 1) :+ field) ++ fields.drop(before + 1))
-      case _ => StructType(fields :+ field)
+      case _ => ColumnOrder.withAdded(fields, Seq(field), partitions)
     }
   }
 

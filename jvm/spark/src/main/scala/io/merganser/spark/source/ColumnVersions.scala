@@ -52,7 +52,7 @@ private[source] object ColumnVersions {
       history.newest.evolved(columns, history.newest.version, isExact = false)
     }
     val (after, version) = changes.foldLeft((columns, first)) { case ((now, version), change) =>
-      val next = AvroSchemas.stored(AlterColumns.applied(config.name, now, Seq(change), isRetyped = true))
+      val next = AvroSchemas.stored(AlterColumns.applied(config.name, now, Seq(change), config.partitionFields))
       val named = change match {
         case rename: RenameColumn => version.renamed(rename.fieldNames.toSeq, rename.newName)
         case drop: DeleteColumn   => version.without(drop.fieldNames.toSeq)

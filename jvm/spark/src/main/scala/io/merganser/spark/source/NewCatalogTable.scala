@@ -7,7 +7,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.{Options, OwnProperties, Settings}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{FrameCheck, MetaColumns}
+import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns}
 import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.Path
@@ -103,17 +103,19 @@ final class NewCatalogTable(
     if (columns.isEmpty)
       throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
     val data = AvroSchemas.stored(MetaColumns.ofUser(columns))
+    val properties = NewTable.properties(
+      options ++ written,
+      data,
+      name.name,
+      partitionBy = by,
+      sessionConf = sessionConf,
+      bySql = written.isEmpty,
+      database = name.namespace.lastOption
+    )
+    val ordered = ColumnOrder.ofNew(data, TableConfig(properties).partitionFields)
     Creation.create(storage,
-      NewTable.properties(
-        options ++ written,
-        data,
-        name.name,
-        partitionBy = by,
-        sessionConf = sessionConf,
-        bySql = written.isEmpty,
-        database = name.namespace.lastOption,
-        createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
-      ) ++ entries.kept(this))
+      properties ++ entries.kept(this) +
+        (TableConfig.CreateSchema -> AvroSchemas.toAvro(ordered, name.name).toString))
     ()
   }
 
@@ -139,14 +141,14 @@ final class NewCatalogTable(
   /** Updates the existing entry with the statement's columns, properties and comment. */
   def updateEntry(): Unit = entries.change(name, this)
 
-  /** The statement's columns; where the table stores a wider type, with that type. */
+  /** The statement's columns in the table's order; where the table stores a wider type, with that type. */
   def declared: StructType = {
     val stored = OpenTable.load(storage).schema
-    if (columns.isEmpty) stored
-    else StructType(columns.map { field =>
-      val storedType = FrameCheck.find(stored, field.name).map(_.dataType)
-      if (storedType.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field
-      else field.copy(dataType = storedType.get)
+    StructType(stored.map { column =>
+      FrameCheck.find(columns, column.name).fold(column) { field =>
+        if (column.dataType == AvroSchemas.stored(StructType(Seq(field))).head.dataType) field
+        else field.copy(dataType = column.dataType)
+      }
     })
   }
 

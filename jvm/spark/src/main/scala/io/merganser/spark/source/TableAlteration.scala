@@ -57,12 +57,12 @@ object TableAlteration {
     settle(session, path, label, changes)
     var register = () => ()
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
-      val stored = OpenTable.load(session, path).schema
+      val table = OpenTable.load(session, path)
       register = AlterColumns.run(session, path, changes)
       FolderEntries.update(session, path) { entry =>
-        entry.copy(
-          columns =
-            entry.columns.map(declared => AlterColumns.applied(label, DeclaredColumns.over(stored, declared), changes)))
+        entry.copy(columns = entry.columns.map(declared =>
+          AlterColumns.applied(label, DeclaredColumns.over(table.schema, declared), changes,
+            table.config.partitionFields)))
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))

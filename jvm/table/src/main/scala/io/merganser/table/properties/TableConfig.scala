@@ -154,7 +154,7 @@ final case class TableConfig(properties: Map[String, String]) {
     else ZoneId.systemDefault
 
   /** Avro JSON without the meta columns; the schema until a commit stores one. */
-  def createSchema: Option[String] = text("hoodie.table.create.schema")
+  def createSchema: Option[String] = text(TableConfig.CreateSchema)
 
   /** Partitions of the metadata table that other engines rely on, complete and under construction. */
   def metadataPartitions: Seq[String] =
@@ -182,6 +182,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
 object TableConfig {
 
+  val CreateSchema               = "hoodie.table.create.schema"
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
 

@@ -95,14 +95,15 @@ object SchemaEvolution {
   }
 
   /**
-   * The columns of a table after a write.
+   * The columns of a table after a write; those that it adds are before partition columns that are the last ones.
    *
    * @throws MerganserException what [[evolved]] and [[requireStable]] throw
    */
   def ofWrite(config: TableConfig, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
     // First the changes that no option allows.
     requireStable(config, table, evolved(config.name, table, incoming, widensToString = true))
-    evolved(config.name, table, incoming, widensToString)
+    val (own, added) = evolved(config.name, table, incoming, widensToString).splitAt(table.length)
+    ColumnOrder.withAdded(StructType(own), added, config.partitionFields)
   }
 
   /**

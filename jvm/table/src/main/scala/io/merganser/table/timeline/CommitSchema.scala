@@ -34,7 +34,7 @@ private[table] object CommitSchema {
           else {
             // A column becomes a string only if this write widened it to string itself.
             val toString = SchemaEvolution.changes(before, own).widened.exists(_.endsWith("-> string"))
-            val all      = FrameCheck.withNullsOf(own, SchemaEvolution.evolved(config.name, theirs, own, toString))
+            val all      = FrameCheck.withNullsOf(own, SchemaEvolution.ofWrite(config, theirs, own, toString))
             SchemaEvolution.requireStable(config, theirs, all)
             val added = metadata.extra.get(Timeline.AddedKey).map { names =>
               Timeline.AddedKey -> all.fieldNames.filter((now.addedColumns ++ names.split(',')).contains).mkString(",")

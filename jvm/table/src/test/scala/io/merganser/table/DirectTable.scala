@@ -4,7 +4,7 @@ import io.merganser.merge.{Change, DeleteCheck, Notation, OrderingComparator, Ro
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader, RecentRows}
-import io.merganser.table.change.{ChangeImages, GroupChanges, ImageReader}
+import io.merganser.table.change.{ChangeImages, ChangedRows, CommitWindow, GroupChange, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
 import io.merganser.table.file.{FileNames, WriteToken}
@@ -85,9 +85,39 @@ final class DirectTable(
   def imagesByCommit: Seq[(String, Seq[(Option[Change], Option[Change])])] = imagesByCommitOf(_.reader())
 
   def imagesByCommitOf(readerOf: ChangeImages => ImageReader): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
-    val now    = timeline
+    val now = timeline
+    images(new GroupChanges(storage, config, now).of(now.completed.map(i => i -> now.metadata(i))), readerOf)
+  }
+
+  /** What each commit of a window changed, as [[imagesByCommit]]. */
+  def imagesIn(since: String, until: Option[String]): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
+    images(CommitWindow.of(storage, config, timeline, since, until, usesCommitTimes = false).changes())
+  }
+
+  /** What a stream of change data begins with: the rows as of a time. */
+  def snapshotImages(until: String): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
+    val now  = timeline
+    val past = CommitWindow.of(storage, config, now, CommitWindow.Earliest, Some(until), usesCommitTimes = false).view
+    images(new GroupChanges(storage, config, now).inserts(past, view(past).slices, until))
+  }
+
+  /** The rows that were changed last in a window. */
+  def changedIn(since: String, until: Option[String]): Seq[Change] = {
+    val changed = ChangedRows.of(CommitWindow.of(storage, config, timeline, since, until))
+    val slices  = changed.groups.fold(view(changed.view).slices)(view(changed.view).slicesOf(_))
+    val at      = rowSchema.fieldIndex(MetaColumns.CommitTime)
+    slices.flatMap { slice =>
+      val rows = reader(changed.view, rowSchema).rows(slice)
+      try rows.filter(row => changed.times.forall(_(row.getUTF8String(at).toString))).map(change).toList
+      finally rows.close()
+    }
+  }
+
+  private def images(
+      groups: Seq[GroupChange],
+      readerOf: ChangeImages => ImageReader = _.reader()
+  ): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
     val images = readerOf(new ChangeImages(storage, config, rule, columns, None))
-    val groups = new GroupChanges(storage, config, now).of(now.completed.map(i => i -> now.metadata(i)))
     groups.map(_.instant).distinct.map { instant =>
       instant -> groups.filter(_.instant == instant).flatMap { group =>
         val open = images.open(group)
@@ -226,6 +256,38 @@ final class DirectTable(
     val metadata = CommitMetadata(OperationType.Upsert, written.map(_.stat).groupBy(_.partitionPath), extra)
     val basis    = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
     Work(parts, Some(CommitRequest(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
+  }
+
+  /** Replaces the rows of some partitions by others, in new file groups. */
+  def overwrite(operation: OperationType, partitions: Set[String], changes: Seq[Change] = Nil): Unit =
+    Transaction.run(storage, config, Action.ReplaceCommit, settings) { transaction =>
+      val replaced = view(transaction.timeline).slicesOf(partitions.toSeq.sorted)
+      val written = changes.groupBy(c => partitionOf(c.key)).toSeq.flatMap { case (partition, some) =>
+        place(transaction, partition, Nil, some)
+      }.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
+      replacing(operation, written, replaced)
+    }
+
+  /** Writes the rows of each partition to a new file group, as a clustering does. */
+  def cluster(): Unit = Transaction.run(storage, config, Action.ReplaceCommit, settings) { transaction =>
+    val replaced = view(transaction.timeline).slices
+    val written = replaced.groupBy(_.partitionPath).toSeq.zipWithIndex.flatMap { case ((partition, slices), task) =>
+      val rows = slices.map(reader(transaction.timeline, rowSchema).sortedRows(_, null))
+      try writer(transaction).rewrite(partition, FileNames.newFileId(), rows.iterator.flatten,
+          updatesCommitMetadata = false, WriteToken(task, 0, task.toLong))
+      finally rows.foreach(_.close())
+    }
+    replacing(OperationType.Cluster, written, replaced)
+  }
+
+  private def replacing(
+      operation: OperationType,
+      written: Seq[SliceWritten],
+      replaced: Seq[FileSlice]
+  ): Work[Unit] = {
+    val metadata = CommitMetadata(operation, written.map(_.stat).groupBy(_.partitionPath), extra,
+      replaced.groupBy(_.partitionPath).map { case (partition, some) => partition -> some.map(_.fileId) })
+    Work((), Some(CommitRequest(metadata, replaced.map(_.group).toSet)))
   }
 
   /** Schedules a compaction of all slices with logs. */

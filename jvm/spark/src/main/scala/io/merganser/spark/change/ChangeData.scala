@@ -2,7 +2,7 @@ package io.merganser.spark.change
 
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.change.{CommitWindow, GroupChange, GroupChanges}
+import io.merganser.table.change.{CommitWindow, GroupChange}
 import io.merganser.table.settings.ReadConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
@@ -42,7 +42,7 @@ private[spark] object ChangeData {
    * @throws io.merganser.merge.MerganserException CHANGE_DATA_CLEANED
    */
   def in(table: OpenTable, commits: CommitWindow, filters: Seq[Filter]): Seq[GroupChange] =
-    new GroupChanges(table.storage, table.config, table.timeline).of(commits.metadata.toSeq, mayHold(table, filters))
+    commits.changes(mayHold(table, filters))
 
   /** Whether a partition, by its path, may have rows that satisfy filters. */
   def mayHold(table: OpenTable, filters: Seq[Filter]): String => Boolean = {

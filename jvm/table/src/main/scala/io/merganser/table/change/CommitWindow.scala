@@ -90,6 +90,14 @@ final class CommitWindow private (
   /** [[commits]] with their metadata, the archived ones first. It is read when it is reached, and not kept. */
   def metadata: Iterator[(Instant, CommitMetadata)] = archived ++ timeline.metadataOf(active.iterator, active.size)
 
+  /**
+   * What its commits changed, see [[GroupChanges.of]].
+   *
+   * @throws io.merganser.merge.MerganserException CHANGE_DATA_CLEANED
+   */
+  def changes(mayMatter: String => Boolean = _ => true): Seq[GroupChange] =
+    new GroupChanges(storage, config, timeline, archive).of(metadata.toSeq, mayMatter)
+
   /** Whether nothing was committed in the window. */
   lazy val isEmpty: Boolean = active.isEmpty &&
     (if (begin.isEmpty) oldest.forall(first => end.exists(_ < first)) else archived.isEmpty)
@@ -101,10 +109,9 @@ final class CommitWindow private (
    */
   lazy val view: Timeline = end match {
     case Some(time) if !isUpToNow(time) =>
-      val later = archivedLater.collect { case (i, m) if !m.operationType.isService => i.requested }.toSet
       CommitWindow.described(config, "until", time) {
-        val travel = new TimeTravel(storage, config, timeline)
-        if (!isEmpty) travel.toCompletion(time, later)
+        val travel = new TimeTravel(storage, config, timeline, archive)
+        if (!isEmpty) travel.toCompletion(time)
         else {
           travel.requireNotTakenBack(time, withArchive = !timeline.isWhole && timeline.start.forall(time < _))
           timeline

@@ -8,6 +8,7 @@ import io.merganser.table.slice.{FileSlice, LogVisibility, TableView, TimeTravel
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{ArchivedTimeline, CommitMetadata, Instant, InstantTime, Timeline, WriteStat}
 
+import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 /**
@@ -62,8 +63,13 @@ final case class GroupChange(
  *
  * @param timeline of the table as of now
  */
-final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeline) {
-  private val files = new TableView(storage, config, timeline)
+final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeline, archive: ArchivedTimeline) {
+
+  def this(storage: Storage, config: TableConfig, timeline: Timeline) =
+    this(storage, config, timeline, new ArchivedTimeline(storage, config))
+
+  private val files  = new TableView(storage, config, timeline)
+  private val travel = new TimeTravel(storage, config, timeline, archive)
 
   private val hasTimes = config.layoutVersion >= 2
 
@@ -78,7 +84,7 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   ): Seq[GroupChange] = {
     val writes     = commits.filterNot(_._2.operationType.isService).sortBy { case (i, _) => (timeOf(i), i.requested) }
     var last       = Option.empty[State]
-    lazy val times = knownTimes(commits.map(_._1))
+    lazy val times = new java.util.TreeSet(commits.map(c => timeOf(c._1)).asJava)
     writes.flatMap { case (instant, metadata) =>
       val groups = changedGroups(metadata).filter(group => mayMatter(group.partitionPath))
       val stored = groups.map(group => group -> changeFiles(metadata, group)).toMap
@@ -118,8 +124,7 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
 
   /** Requested time of the commit that completed at a time. */
   private def instantAt(time: String): String = {
-    def archived =
-      new ArchivedTimeline(storage, config).completedAfter(InstantTime.preceding(time)).find(_._2 == time).map(_._1)
+    def archived = archive.completedAfter(InstantTime.preceding(time)).find(_._2 == time).map(_._1)
     timeline.completed.find(timeOf(_) == time).map(_.requested).orElse(archived).getOrElse(time)
   }
 
@@ -161,27 +166,14 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   private def filesOf(stat: WriteStat): Seq[LogFile] =
     stat.cdcStats.toSeq.flatMap { case (path, size) => FileNames.parseChanges(path, size) }.sorted
 
-  /**
-   * When the commits of the window and of the timeline completed. Between a savepointed commit that stayed on the
-   * timeline and the first one of it there are others, in the archive.
-   */
-  private def knownTimes(window: Seq[Instant]): java.util.TreeSet[String] = {
-    val times = new java.util.TreeSet[String]
-    window.foreach(i => times.add(timeOf(i)))
-    timeline.completed.foreach(i =>
-      if (firstArchived.isEmpty || timeline.start.forall(_ <= i.requested)) times.add(timeOf(i)))
-    times
-  }
-
-  private lazy val firstArchived: Option[String] =
-    if (timeline.isWhole) None else new ArchivedTimeline(storage, config).oldest
-
+  /** @param times of the window's commits */
   private def stateBefore(instant: Instant, times: java.util.TreeSet[String], last: Option[State]): State = {
-    def isFirst = firstArchived.forall(instant.requested <= _)
-    // Otherwise the commit before it was archived.
-    val time = Option(times.lower(timeOf(instant))).orElse(
-      if (isFirst) None else Some(InstantTime.preceding(timeOf(instant))))
-    last.filter(state => time.contains(state.time)).getOrElse(time.fold(new State(""))(new State(_)))
+    val own                 = timeOf(instant)
+    def isOlder(i: Instant) = timeOf(i) < own
+    def isFirst = !timeline.completed.exists(isOlder) &&
+      (timeline.isWhole || !archive.writesNewestFirst.exists { case (i, _) => isOlder(i) })
+    val time = Option(times.lower(own)).getOrElse(if (isFirst) "" else InstantTime.preceding(own))
+    last.filter(_.time == time).getOrElse(new State(time))
   }
 
   /** The table at a time. */
@@ -192,8 +184,8 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
      * at the files whether a state is whole.
      */
     private lazy val past =
-      if (timeline.start.forall(_ <= time)) timeline.asOfCompletion(time)
-      else cleanedNamed(new TimeTravel(storage, config, timeline).toCompletion(time, Set.empty))
+      if (timeline.start.forall(InstantTime.preceding(_) <= time)) travel.anyCompletion(time)
+      else cleanedNamed(travel.toCompletion(time))
     private lazy val view   = files.asOf(past)
     private val known       = mutable.Map.empty[FileGroupId, FileSlice]
     private val knownFolder = mutable.Set.empty[String]

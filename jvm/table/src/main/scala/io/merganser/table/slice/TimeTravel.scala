@@ -13,7 +13,10 @@ import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Instant, 
  *
  * @param timeline the complete timeline, not one as of an instant
  */
-final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline) {
+final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline, archive: ArchivedTimeline) {
+
+  def this(storage: Storage, config: TableConfig, timeline: Timeline) =
+    this(storage, config, timeline, new ArchivedTimeline(storage, config))
 
   /**
    * The table's timeline as of an instant.
@@ -23,35 +26,51 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
    */
   def to(instant: String): Timeline = {
     requireNotTakenBack(instant)
-    if (isSaved(instant)) timeline.asOf(instant) else retained(instant, _.asOf(instant))
+    if (isSaved(instant)) timeline.asOf(instant) else retained(instant, timeline, _.asOf(instant))
   }
 
   /**
    * The table's timeline as of a completion time; in layout 1, as of an instant.
    *
-   * @param archived requested times of the archived writes that completed later
    * @throws io.merganser.merge.MerganserException what [[to]] throws
    */
-  def toCompletion(time: String, archived: Set[String]): Timeline =
+  def toCompletion(time: String): Timeline =
     if (config.layoutVersion < 2) to(time)
     else {
       requireNotTakenBack(time)
-      val past  = timeline.asOfCompletion(time, archived)
+      val known = knownAt(time)
+      val past  = known.asOfCompletion(time)
       val saved = past.completed.lastOption.map(_.requested).filter(isSaved)
-      if (saved.exists(timeline.asOf(_).completed == past.completed)) past
+      if (saved.exists(known.asOf(_).completed == past.completed)) past
       else {
-        val found = retained(time, _.asOfCompletion(time, archived))
+        val found = retained(time, known, _.asOfCompletion(time))
         // A clean looks at requested times: it may have taken what such a write has replaced since. One by versions has
         // taken what the write of the oldest remaining slice replaced.
         for {
           oldest <- cleanedUpTo
-          write <- timeline.completedAfter(time).filter(i =>
+          write <- known.completedAfter(time).filter(i =>
             (i.requested < oldest || cleanedByVersions.contains(i.requested)) && !found.isCompleted(i.requested))
           until <- write.completed
         } throw tooEarly(time, until, FilesCleaned)
         found
       }
     }
+
+  /** The same, whether files of that time are gone or not. */
+  private[table] def anyCompletion(time: String): Timeline = knownAt(time).asOfCompletion(time)
+
+  /**
+   * The timeline, with its archive where that may have the newest write of a time, or a write that had not completed
+   * then.
+   */
+  private def knownAt(time: String): Timeline =
+    if (timeline.isWhole) timeline
+    else {
+      def isOlder = timeline.asOfCompletion(time).completed.forall(i => savepoints(i.requested))
+      if (isOlder || archive.isRunningAt(time)) whole else timeline
+    }
+
+  private lazy val whole = timeline.withArchived(archive.writes)
 
   /**
    * Fails if commits of a time were taken back.
@@ -60,7 +79,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
    */
   def requireNotTakenBack(instant: String, withArchive: Boolean): Unit = {
     requireNotTakenBack(instant)
-    if (withArchive) requireNotTakenBack(instant, new ArchivedTimeline(storage, config).restoresSince(instant), Nil)
+    if (withArchive) requireNotTakenBack(instant, archive.restoresSince(instant), Nil)
   }
 
   private def requireNotTakenBack(instant: String): Unit =
@@ -69,14 +88,14 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
         timeline.unfinished.filter(_.isEffective).map(u => u.instant -> u.plan.toSeq.flatMap(_.instants)),
       timeline.rollbacks.filter(instant < _.requested).map(i => i -> timeline.rollback(i).instants))
 
-  private def retained(instant: String, past: Timeline => Timeline): Timeline = {
+  private def retained(instant: String, known: Timeline, past: Timeline => Timeline): Timeline = {
     if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
     if (start.exists(instant < _) && !cleanedUpTo.exists(instant < _)) past(withArchive(instant))
     else {
       (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
         throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) FilesCleaned else Archived)
       }
-      past(timeline)
+      past(known)
     }
   }
 
@@ -99,13 +118,10 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
 
   /** The timeline with its archive, for an archived instant whose files may still be there. */
   private def withArchive(instant: String): Timeline = {
-    val archive = new ArchivedTimeline(storage, config)
     requireNotTakenBack(instant, archive.restores, archive.rollbacks)
-    val writes = archive.writes
-    val whole  = timeline.withArchived(writes)
-    val travel = new TimeTravel(storage, config, whole)
-    if (!writes.exists(_._1.requested <= instant))
-      throw tooEarly(instant, writes.headOption.map(_._1.requested).orElse(start).getOrElse("none"), Archived)
+    val travel = new TimeTravel(storage, config, whole, archive)
+    if (!whole.completed.exists(_.requested <= instant))
+      throw tooEarly(instant, whole.completed.headOption.fold("none")(_.requested), Archived)
     travel.cleanedUpTo(archive.cleans ++ timeline.cleans).filter(instant < _).foreach { oldest =>
       throw tooEarly(instant, oldest, FilesCleaned)
     }
@@ -131,7 +147,8 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
 
   /** Savepointed instants stay on the timeline when those around them are archived. */
   private lazy val start: Option[String] =
-    timeline.completed.find(i => !savepoints(i.requested)).orElse(timeline.completed.headOption).map(_.requested)
+    timeline.completed.find(i => !savepoints(i.requested)).map(_.requested).orElse(
+      timeline.completed.headOption.flatMap(_ => timeline.start))
 
   /** The maximum over all cleans: a later clean that retains more does not restore files. */
   private lazy val cleanedUpTo: Option[String] = cleanedUpTo(timeline.cleans)

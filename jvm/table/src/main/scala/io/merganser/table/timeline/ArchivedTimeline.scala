@@ -77,10 +77,20 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   private[table] def completedAfter(time: String): Map[String, String] =
     files.flatMap(times(_).filter(_._2 > time)).toMap
 
+  /** Whether an action had begun at a time and completed later; reads what [[completedAfter]] does. */
+  private[table] def isRunningAt(time: String): Boolean = files.exists(times(_).exists {
+    case (requested, completed) => requested <= time && time < completed
+  })
+
   /** A requested time up to that of the oldest action; reads no file in layout 2. */
   private[table] def oldest: Option[String] =
     if (config.layoutVersion < 2) completed.headOption.map(_.instant.requested)
     else files.map(_.range._1).reduceOption((a, b) => if (a < b) a else b)
+
+  /** The requested time of the newest action, likewise. */
+  private[table] def newest: Option[String] =
+    if (config.layoutVersion < 2) completed.lastOption.map(_.instant.requested)
+    else files.map(_.range._2).reduceOption((a, b) => if (a < b) b else a)
 
   /**
    * The files of the history, the newest first: each is what an archiving moved, or, after a compaction of the history,

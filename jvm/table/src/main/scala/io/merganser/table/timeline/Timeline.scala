@@ -94,13 +94,15 @@ final class Timeline private (
   private[table] def isWhole: Boolean = !hasArchive
 
   /** Requested time of the first write that was not archived, if any were. */
-  private[table] def start: Option[String] = {
-    val all         = complete.getOrElse(this).instants
-    val writes      = all.filter(_.action.whenCompleted.isWrite)
-    val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
+  private[table] lazy val start: Option[String] = complete.fold {
+    val writes      = instants.filter(_.action.whenCompleted.isWrite)
+    val savepointed = instants.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Savepointed instants stay when those around them are archived, so they do not mark the start of the timeline.
-    writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
-  }
+    writes.find(i => !savepointed(i.requested)).orElse {
+      val newestArchived = if (writes.isEmpty) None else files.archive.newest
+      writes.find(i => newestArchived.forall(_ < i.requested)).orElse(writes.lastOption)
+    }.map(_.requested)
+  }(_.start)
 
   def isCompleted(requested: String): Boolean = completedInstants(requested)
 
@@ -139,11 +141,9 @@ final class Timeline private (
    * The timeline as of a time, inclusive, by completion time: with the writes that had completed. A compaction or a
    * clustering that had only been planned counts as completed if it has by now: its files have rows of earlier writes
    * alone, and those that it replaced may be gone. In layout 1, whose instants have no completion times, [[asOf]].
-   *
-   * @param archived requested times of archived writes that completed later
    */
-  private[table] def asOfCompletion(time: String, archived: Set[String] = Set.empty): Timeline =
-    upTo(time, archived ++ completedAfter(time).filterNot(metadata(_).operationType.isService).map(_.requested))
+  private[table] def asOfCompletion(time: String): Timeline =
+    upTo(time, completedAfter(time).filterNot(metadata(_).operationType.isService).map(_.requested).toSet)
 
   /** The writes and services that had begun at a time and completed later. */
   private[table] def completedAfter(time: String): Seq[Instant] =

@@ -102,7 +102,7 @@ final class TimeTravelSuite extends TableSuite {
     base(s, "b", "200")
     def toCompletion(time: String): Timeline = {
       val config = TableConfig.load(s)
-      new TimeTravel(s, config, Timeline.load(s, config)).toCompletion(time, Set.empty)
+      new TimeTravel(s, config, Timeline.load(s, config)).toCompletion(time)
     }
     assert(toCompletion("450").completed.map(_.requested) == Seq("100", "300"))
     s.createNew(".hoodie/timeline/510_511.clean",

@@ -144,6 +144,8 @@ final class OperationCostSuite extends TableSuite with LocalSession {
         if (stage.stageInfo.taskMetrics.shuffleWriteMetrics.bytesWritten > 0) { shuffles.incrementAndGet(); () }
       }
     }
+    // A listener gets the events that wait in the queue too, those of earlier jobs.
+    ListenerEvents.await(spark.sparkContext)
     spark.sparkContext.addSparkListener(listener)
     try
       FaultyFileSystem.watching { what =>

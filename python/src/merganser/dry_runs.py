@@ -218,7 +218,9 @@ class ServiceDryRun(Shown):
     def _line(self) -> str:
         """The number of steps and of rows by their action, and the files."""
         steps, rows = (", ".join(f"{k}={n}" for k, n in counts.items()) for counts in (self.counts, self.row_counts))
-        unknown = "" if all(s.action != "count" or s.before is not None for s in self.steps) else "rows are not compared"
+        unknown = (
+            "" if all(s.action != "count" or s.before is not None for s in self.steps) else "rows are not compared"
+        )
         files = f"{self.files} files, {size(self.bytes)}" if self.files else ""
         parts = filter(None, (steps, f"rows: {rows}" if rows else unknown, files))
         return f"{self.service}: {'; '.join(parts) or 'nothing to do'}"

@@ -206,6 +206,7 @@ class TableWrites:
     @overload
     def delete(
         self,
+        /,
         *,
         where: Condition,
         options: AnyOptions | None = None,
@@ -218,7 +219,7 @@ class TableWrites:
     ) -> StatementResult: ...
     @overload
     def delete(
-        self, *, where: Condition, options: AnyOptions | None = None, txn: Transaction | None = None
+        self, /, *, where: Condition, options: AnyOptions | None = None, txn: Transaction | None = None
     ) -> StatementResult: ...
     @overload
     def delete(
@@ -233,6 +234,7 @@ class TableWrites:
     @overload
     def delete(
         self,
+        /,
         *,
         keys: Rows | Iterable[Any],
         options: AnyOptions | None = None,
@@ -257,8 +259,8 @@ class TableWrites:
             which: Keys, as ``keys``; or, if it is a string, a bool or a column, a condition, as ``where``.
             keys: A frame with the key columns, and the partition columns where they are known: without them the keys
                 are looked up in all partitions. Or a list of keys: values of the one key column, tuples of values in
-                the order of the key columns, or dicts. Rows of a table without key columns are deleted by their ``_hoodie_record_key`` and
-                ``_hoodie_partition_path``.
+                the order of the key columns, or dicts. Rows of a table without key columns are deleted by their
+                ``_hoodie_record_key`` and ``_hoodie_partition_path``.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
             options: Settings of this delete alone. ``None`` uses the table's and the session's.
             txn: Application and version of this delete, as for :meth:`upsert`.

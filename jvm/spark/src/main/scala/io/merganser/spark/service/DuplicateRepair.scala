@@ -194,19 +194,19 @@ object DuplicateRepair {
       val found = DuplicateRepair.keys(session, table, settings, partition, buckets)
       val rows  = new PersistedRows(found.merged(slices, partition), found.columns)
       open = Some(rows)
-      val at   = found.columns.fieldIndex(MergedCopies.Copies)
-      val role = found.columns.fieldIndex(MergedCopies.Role)
+      val copiesAt = found.columns.fieldIndex(MergedCopies.Copies)
+      val roleAt   = found.columns.fieldIndex(MergedCopies.Role)
       val counts = Partitions.collect[InternalRow, (Long, Array[Long])](rows.rows) { it =>
-        var keys  = 0L
-        val roles = new Array[Long](MergedCopies.Roles)
+        var own    = 0L
+        val byRole = new Array[Long](MergedCopies.Roles)
         it.foreach { row =>
-          if (row.getInt(at) > 0) keys += 1
-          roles(row.getInt(role)) += 1
+          if (row.getInt(copiesAt) > 0) own += 1
+          byRole(row.getInt(roleAt)) += 1
         }
-        Iterator((keys, roles))
+        Iterator((own, byRole))
       }
       keys = counts.map(_._1).sum
-      roles.indices.foreach(role => roles(role) = counts.map(_._2(role)).sum)
+      roles.indices.foreach(i => roles(i) = counts.map(_._2(i)).sum)
       SparkBridge.internalCreateDataFrame(session, rows.rows, found.columns)
     }
 

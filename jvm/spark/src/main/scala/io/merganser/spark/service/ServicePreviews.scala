@@ -16,8 +16,8 @@ import org.apache.spark.sql.SparkSession
  *
  * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, compare, differ; of rows
  *                      insert, update, delete, keep; count
- * @param item          what it is done to: a file, a file group, an instant, a property, a record key; of a count `rows`
- *                      or the action that it counts
+ * @param item          what it is done to: a file, a file group, an instant, a property, a record key; of a count
+ *                      `rows`, or the action that it counts
  * @param partitionPath of the item, if it is in one
  * @param files         that would be read or deleted for it
  * @param bytes         of those files
@@ -49,11 +49,11 @@ private[service] object PreviewedStep {
    * @param actions how many rows each has: insert, update, delete, keep
    */
   def rows(detail: String, actions: (String, Long)*): Seq[PreviewedStep] = {
-    def count(item: String, detail: String, of: Seq[(String, Long)]): PreviewedStep = {
-      def sum(without: String): Option[String] = Some(of.filter(_._1 != without).map(_._2).sum.toString)
-      PreviewedStep("count", item, before = sum("insert"), after = sum("delete"), detail = detail)
+    def count(item: String, counted: Seq[(String, Long)]): PreviewedStep = {
+      def sum(without: String): Option[String] = Some(counted.filter(_._1 != without).map(_._2).sum.toString)
+      PreviewedStep("count", item, before = sum("insert"), after = sum("delete"))
     }
-    count("rows", detail, actions) +: actions.filter(_._2 > 0).map(one => count(one._1, "", Seq(one)))
+    count("rows", actions).copy(detail = detail) +: actions.filter(_._2 > 0).map(one => count(one._1, Seq(one)))
   }
 }
 

@@ -48,8 +48,8 @@ object SchemaEvolution {
   }
 
   /**
-   * What a table has not as it is declared: columns that it lacks, and other types. Columns that it has besides and wider
-   * types contradict nothing, as another write may have added and widened them.
+   * What a table has not as it is declared: columns that it lacks, and other types. Further columns and wider types
+   * contradict nothing: another write may have added and widened them.
    *
    * @param name  of the table
    * @param table its data columns

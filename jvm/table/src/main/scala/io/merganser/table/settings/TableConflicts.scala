@@ -52,8 +52,9 @@ object TableConflicts {
   private[settings] def ignored(settings: Settings, table: TableConfig): Seq[IgnoredOption] =
     settings.ignored ++ settings.of(OptionScope.OfTable).collect {
       case (entry, option) if isWithoutEffect(entry, table) && differing(entry, option, table).isDefined =>
-        IgnoredOption(option.name, s"table '${table.name}' has no ordering field, so that the last write wins; " +
-          s"a table that is created with ${Options.OrderingFields.key} merges by it")
+        IgnoredOption(option.name,
+          s"table '${table.name}' has no ordering field, so that the last write wins; " +
+            s"a table that is created with ${Options.OrderingFields.key} merges by it")
     }
 
   /** Options that only tables store must equal what the table stores. */
@@ -80,13 +81,13 @@ object TableConflicts {
       table.properties.get(entry.key).filter(_.nonEmpty).orElse(default).flatMap(unless)
     def joined(fields: Seq[String]) = if (fields.isEmpty) "none" else fields.mkString(",")
     entry match {
-      case Options.TableName       => unless(table.name)
-      case Options.Database        => table.database.flatMap(unless)
-      case Options.TableTypeOption => unless(table.tableType.name)
-      case Options.TableVersion    => unless(table.version.toString)
-      case Options.RecordKey       => unless(joined(table.recordKeyFields))
-      case Options.PartitionFields => partitions(value, table)
-      case Options.OrderingFields  => unless(joined(table.orderingFields))
+      case Options.TableName                                 => unless(table.name)
+      case Options.Database                                  => table.database.flatMap(unless)
+      case Options.TableTypeOption                           => unless(table.tableType.name)
+      case Options.TableVersion                              => unless(table.version.toString)
+      case Options.RecordKey                                 => unless(joined(table.recordKeyFields))
+      case Options.PartitionFields                           => partitions(value, table)
+      case Options.OrderingFields                            => unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
       case Options.RuleDefault | Options.RuleDelete | Options.RuleText | Options.RuleRetractColumn |

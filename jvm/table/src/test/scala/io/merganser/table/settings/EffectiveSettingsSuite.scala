@@ -38,11 +38,12 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert(refused.value.contains("ts") && refused.conflict.exists(_.contains("CONFIG_CONFLICT")))
   }
 
-  test("ordering fields of a write to a table without any have no effect, and are named; those of a session are not its") {
+  test(
+    "ordering fields of a write to a table without any have no effect, and are named; those of a session are not its") {
     val plain    = TableConfig(table.properties - "hoodie.table.ordering.fields" - "hoodie.record.merge.mode")
     val ordering = "hoodie.table.ordering.fields"
     for (name <- Seq(ordering, "hoodie.datasource.write.precombine.field")) {
-      val option = Map(name -> "ts")
+      val option       = Map(name -> "ts")
       val Seq(ignored) = WriteConfig.parse(option, Map.empty, plain).ignored
       assert(ignored.key == name && ignored.instead.contains("the last write wins"))
       val shown = EffectiveSettings.of(plain, option, Map.empty).filter(_.conflict.isDefined)

@@ -38,7 +38,8 @@ object ShowMergeConfig extends TableProcedure {
     val warning = CompiledRule.warning(table.config, table.schema)
     val columns = arguments.string("columns").flatMap(text =>
       SchemaEvolution.contradiction(table.config.name, table.schema, CreateTable.schema(arguments, text)))
-    columns.map(ofColumns(table, _)).toSeq ++ EffectiveSettings.of(table.config, arguments.options("options"), FrameWrite.sessionConf(session)).map { one =>
+    columns.map(ofColumns(table, _)).toSeq ++ EffectiveSettings.of(table.config, arguments.options("options"),
+      FrameWrite.sessionConf(session)).map { one =>
       val conflict = one.conflict.orElse(warning.filter(_ => one.key == Options.MergeModeOption.key))
       row(withoutSecrets(session, one.copy(conflict = conflict)))
     }
@@ -47,7 +48,7 @@ object ShowMergeConfig extends TableProcedure {
   private def ofColumns(table: OpenTable, reason: String): Row = {
     val conflict = MerganserException("COLUMNS_CONFLICT", "table" -> table.config.name, "reason" -> reason).getMessage
     row(EffectiveSetting("columns", Some(table.schema.toDDL), "table", OptionScope.OfTable, Some(conflict),
-      "Columns of the table, where others are declared."))
+        "Columns of the table, where others are declared."))
   }
 
   /** No secrets, whatever the option is called: `partitionpath.urlencode` has "url" in its name. */

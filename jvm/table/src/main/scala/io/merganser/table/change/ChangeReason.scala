@@ -1,6 +1,6 @@
 package io.merganser.table.change
 
-import io.merganser.merge.{DeleteCheck, OrderingComparator, OrderingField, RowLayout, Version}
+import io.merganser.merge.{DeleteCheck, Laws, OrderingComparator, OrderingField, RowLayout, Version}
 import io.merganser.merge.buffer.MergeIterator
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -27,8 +27,6 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
   private[this] val isByColumn = rule.isInstanceOf[StoredRule.Declared]
   private[this] val types      = columns.fields.map(_.dataType)
 
-  private[this] val ignoresDeletes = rule.decidesDeletes || rule.isInstanceOf[StoredRule.UserMerger]
-
   /**
    * @param before the row before, or null
    * @param after  the row after, or null
@@ -44,9 +42,13 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
       else Won
     }
 
-  /** Whether a version that left a row as it was is a delete that is not late-arriving. */
-  def isIgnoredDelete(version: Version, before: Version): Boolean =
-    ignoresDeletes && before != null && !before.isDelete &&
+  /**
+   * Whether a version that left a row as it was is a delete that is not late-arriving.
+   *
+   * @param laws of the rule
+   */
+  def isIgnoredDelete(laws: Laws, version: Version, before: Version): Boolean =
+    laws.ignoresDeletes && before != null && !before.isDelete &&
       MergeIterator.isIgnoredDelete(version, before.row, comparator)
 
   private def onlyFills(before: InternalRow, after: InternalRow): Boolean = {

@@ -25,7 +25,7 @@ import scala.collection.mutable
 final case class Previewing(rows: Int, zone: String, rule: StoredRule, columns: StructType, stored: SliceReader) {
 
   def open(layout: RowLayout, partitionPath: String, looksUp: Boolean): PreviewRows =
-    new PreviewRows(rule, layout, columns, zone, rows, partitionPath, looksUp)
+    new PreviewRows(rule, layout, columns, zone, rows, partitionPath, looksUp, stored.laws)
 }
 
 /** Versions as they are read, with the last one of the current key and of the key before it. */

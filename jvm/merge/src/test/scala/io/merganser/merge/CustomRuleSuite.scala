@@ -129,11 +129,11 @@ class CustomRuleSuite extends MergeSuite {
 
   test("a delete that the merger creates has the ordering value of its argument, or none") {
     val ordered: Merge = (_, newer, context) => if (newer.isDelete) newer else context.createDelete(newer)
-    val unordered: Merge =
+    val unconditional: Merge =
       (_, newer, context) => if (newer.isDelete) newer else context.createCommitTimeOrderingDelete(newer)
     val (a, b) = (Notation.record("k1@1=a"), Notation.record("k1@2=b"))
     assert(Notation.read(MergePaths.fold(TestMergers.rule(ordered)).merge(a, b)).toString == "k1@2-")
-    assert(Notation.read(MergePaths.fold(TestMergers.rule(unordered)).merge(a, b)).toString == "k1-")
+    assert(Notation.read(MergePaths.fold(TestMergers.rule(unconditional)).merge(a, b)).toString == "k1-")
     outcomes(ordered, base = "k1@1=a", versions = "k1@2=b")("Deleted k1")
   }
 

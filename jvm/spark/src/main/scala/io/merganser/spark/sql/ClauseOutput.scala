@@ -76,7 +76,7 @@ private[sql] final class ClauseOutput(
       else absent(field)
     }
     val deletion = control(isNew = false, mask = PreparedSchema.FullRow, outcome = code(Outcome.ByRule))
-    columns.row(row, deletion.copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
+    columns.row(row, deletion.copy(isUnconditionalDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
   }
 
   /** A value with other values in some places of its struct. @param values by the positions of the fields around it */
@@ -95,7 +95,7 @@ private[sql] final class ClauseOutput(
     key = if (isNew) Literal(null, StringType) else target.key,
     path = if (isNew) Literal(null, StringType) else target.path,
     arrival = arrival,
-    isUnorderedDelete = false,
+    isUnconditionalDelete = false,
     isOrderedDelete = false,
     mask = mask,
     outcome = outcome,

@@ -55,7 +55,7 @@ final case class CommandColumns(
     values ++
       (if (flagsDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
       (if (ordersDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
-      Seq(control.key, control.path, control.arrival, Literal(control.isUnorderedDelete), Literal(control.mask)) ++
+      Seq(control.key, control.path, control.arrival, Literal(control.isUnconditionalDelete), Literal(control.mask)) ++
       (if (outcomeBy.isDefined) Seq(control.outcome) else Nil) ++
       (if (isTagged) Seq(control.slice) else Nil) ++
       outcomes.toSeq.flatMap(by =>
@@ -76,7 +76,7 @@ final case class RowControl(
     key: Expression,
     path: Expression,
     arrival: Expression,
-    isUnorderedDelete: Boolean,
+    isUnconditionalDelete: Boolean,
     isOrderedDelete: Boolean,
     mask: Int,
     outcome: Expression,

@@ -43,9 +43,9 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
   private[this] val newer      = new GenericInternalRow(types.length)
   private[this] val version    = new Version
 
-  private[this] val outcomeAt   = rowSchema.fieldIndex(PreparedSchema.Outcome)
-  private[this] val maskAt      = rowSchema.fieldIndex(PreparedSchema.Mask)
-  private[this] val unorderedAt = rowSchema.fieldIndex(PreparedSchema.UnconditionalDelete)
+  private[this] val outcomeAt       = rowSchema.fieldIndex(PreparedSchema.Outcome)
+  private[this] val maskAt          = rowSchema.fieldIndex(PreparedSchema.Mask)
+  private[this] val unconditionalAt = rowSchema.fieldIndex(PreparedSchema.UnconditionalDelete)
 
   /** Replaces [[Outcome.ByRule]] in a row. */
   def set(row: UnsafeRow): Unit = if (row.getInt(outcomeAt) == Outcome.ByRule) row.setInt(outcomeAt, of(row))
@@ -58,7 +58,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
       i += 1
     }
     val mask = row.getInt(maskAt)
-    if (row.getBoolean(unorderedAt)) version.set(newer, isDelete = true, isUnconditional = true)
+    if (row.getBoolean(unconditionalAt)) version.set(newer, isDelete = true, isUnconditional = true)
     else if (mask == PreparedSchema.FullRow) layout.fill(version, newer)
     else layout.fill(version, newer, provided(mask), masks(mask).inserts)
     merge.merge(stored, version)

@@ -99,7 +99,7 @@ final case class PreparedSchema(
 
 object PreparedSchema {
   val Arrival             = "__merganser_arrival"
-  val UnconditionalDelete = "__merganser_unordered_delete"
+  val UnconditionalDelete = "__merganser_unconditional_delete"
   val Mask                = "__merganser_mask"
   val Origin              = "__merganser_origin"
   val Outcome             = "__merganser_outcome"

@@ -13,8 +13,8 @@ import org.apache.spark.sql.merganser.Partitions
 private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: PreparedSchema) {
 
   def apply(tagged: RDD[InternalRow]): RDD[InternalRow] = {
-    val (slice, unordered, key) = (incoming.rows.length, incoming.unconditionalDeleteOrdinal, incoming.keyOrdinal)
-    val table                   = config.name
+    val (slice, unconditional, key) = (incoming.rows.length, incoming.unconditionalDeleteOrdinal, incoming.keyOrdinal)
+    val table                       = config.name
     if (settings.operation == WriteOperation.Insert) settings.storedKeys match {
       case StoredKeyPolicy.Drop => Partitions.map(tagged)(_.filter(_.getInt(slice) < 0))
       case StoredKeyPolicy.Fail =>
@@ -25,6 +25,6 @@ private[write] final case class DuplicatePolicy(settings: WriteConfig, config: T
         })
       case _ => tagged
     }
-    else Partitions.map(tagged)(_.filter(row => row.getInt(slice) >= 0 || !row.getBoolean(unordered)))
+    else Partitions.map(tagged)(_.filter(row => row.getInt(slice) >= 0 || !row.getBoolean(unconditional)))
   }
 }

@@ -61,7 +61,7 @@ private[write] final class PartitionMove(
   def slicesToRead(versions: Seq[InternalRow], found: Iterable[Int]): Iterable[Int] =
     if (onlyTags) Nil
     else {
-      val rows = versions.filterNot(isUnorderedDelete)
+      val rows = versions.filterNot(isUnconditionalDelete)
       found.filter(slice => rows.exists(v => isFor(v, slice) && pathIn(v) != slices(slice).path))
     }
 
@@ -119,7 +119,7 @@ private[write] final class PartitionMove(
 
   /** Places the rows of a key that no reader sees. */
   private def placeNew(versions: Seq[InternalRow], dead: Seq[Int], place: Place): Unit = {
-    val paths = versions.filterNot(isUnorderedDelete).map(pathIn).distinct
+    val paths = versions.filterNot(isUnconditionalDelete).map(pathIn).distinct
     if (paths.isEmpty || !combines) versions.foreach(v => place(v, newest(dead, pathIn(v))))
     else {
       val to = if (paths.size == 1) paths.head else pathOfWinner(versions).getOrElse(paths.last)
@@ -172,7 +172,7 @@ private[write] final class PartitionMove(
 
   private def pathIn(row: InternalRow): UTF8String = row.getUTF8String(incoming.partitionOrdinal)
 
-  private def isUnorderedDelete(row: InternalRow): Boolean = row.getBoolean(incoming.unconditionalDeleteOrdinal)
+  private def isUnconditionalDelete(row: InternalRow): Boolean = row.getBoolean(incoming.unconditionalDeleteOrdinal)
 
   private def pathOfRow(row: InternalRow): UTF8String = path(ofLayout(row, 0)).getUTF8String(0).copy()
 
@@ -202,7 +202,7 @@ private[write] final class PartitionMove(
   private def keeping(row: InternalRow, stored: InternalRow, path: UTF8String): InternalRow = {
     val copy = wholeCopy(row)
     copy.update(incoming.partitionOrdinal, path)
-    if (!isUnorderedDelete(row)) kept.indices.foreach { i =>
+    if (!isUnconditionalDelete(row)) kept.indices.foreach { i =>
       copy.update(kept(i), RowLayout.valueAt(stored, StoredKeyScan.FirstColumn + i, types(kept(i))))
     }
     copy

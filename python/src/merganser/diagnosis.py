@@ -169,7 +169,7 @@ def _jar() -> Finding:
     try:
         jar = jar_for(pyspark.__version__)
     except MissingJarError as error:
-        remedy = "install the released wheel, or in a clone: ./dev build"
+        remedy = "in a clone: ./dev build, or ./dev wheel and pip install dist/merganser-*.whl"
         return Finding("jar", "missing", str(error), remedy)
     return Finding("jar", "ok", f"{jar} ({jar.stat().st_size / 1e6:.1f} MB)")
 
@@ -179,7 +179,7 @@ def _connect_client(line: str) -> Finding:
         return Finding("connect client", "not needed", "clients of Spark Connect need PySpark 4")
     absent = [name for name in _CONNECT_MODULES if not _is_installed(name)]
     if absent:
-        remedy = "pip install 'merganser[connect]' (only for Spark Connect)"
+        remedy = "pip install 'pyspark[connect]>=4.0' (only for Spark Connect)"
         return Finding("connect client", "not needed", f"without {', '.join(absent)}", remedy)
     return Finding("connect client", "ok", "can be a client of a Spark Connect server")
 

@@ -54,10 +54,7 @@ RUN = {
 NOT_RUN = {
     ("docs/command-line.md", "bash"): "each command runs in test_command_line and in the tests of its service, where "
     "instants and paths are those of a table; here its words are parsed, since some run until they are ended",
-    (
-        "docs/installation.md",
-        "bash",
-    ): "it installs from a package index; `./dev test --all` and `./dev newcomer` install the wheel",
+    ("docs/installation.md", "bash"): "`./dev test --all` and `./dev newcomer` build and install the wheel",
     (
         "docs/tutorial.md",
         "bash",

@@ -239,7 +239,7 @@ def _compaction(table: merganser.Table, result: merganser.CompactionResult) -> r
         updated=counts.updated or 0,
         deleted=counts.deleted or 0,
         late=counts.late or 0,
-        duplicates=0,
+        duplicates=counts.duplicates or 0,
         seconds=result.elapsed_ms / 1000,
         is_compaction=True,
     )

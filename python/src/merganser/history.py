@@ -16,8 +16,10 @@ from merganser._wire import built, utc, wire
 class HistoryEntry(Shown):
     """One action on a table. Counts are ``None`` where the timeline does not have them.
 
-    Those of a compaction are the outcomes of merging the logs' versions with the rows of the base files. For commits of
-    other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
+    A compaction counts each version of the logs once: ``late`` are those that lost to the stored row or to an earlier
+    version of the logs, and ``duplicates`` those that a later one replaced, which were not compared with the stored
+    row. A log compaction counts those that it leaves out in the same way, and a clustering counts nothing. For commits
+    of other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
     """
 
     instant: str = field(metadata=wire("instantTime"))

@@ -18,7 +18,8 @@ class CommitResult(Shown):
     """What one write changed.
 
     A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version
-    counts as ``appended`` and as nothing else: whether it updates, deletes or is late is known when the logs are read.
+    counts as ``appended`` and as nothing else: whether it updates, deletes or is late is known when the logs are read,
+    and counted by the compaction that merges them, in :meth:`merganser.Table.history`.
     """
 
     instant: str

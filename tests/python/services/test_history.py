@@ -160,6 +160,59 @@ def test_a_compaction_has_the_lateness_and_the_ties_of_the_versions_that_it_merg
     assert compacted.lateness == {"under 10": 1, "under 100": 1}
 
 
+#: Late rows of one key in one batch and in several, before and after its update; deletes, two without ordering values.
+BATCHES = [
+    [("a", 1, 10, False), ("b", 1, 10, False), ("c", 1, 10, False), ("d", 1, 10, False), ("e", 1, 10, False)],
+    [("a", 2, 20, False), ("b", 2, 20, False), ("c", 2, 9, False), ("d", 2, 5, False)],
+    [("a", 3, 5, False), ("a", 4, 6, False), ("b", 0, None, True), ("c", 3, 8, False), ("d", 3, 6, False)],
+    [("a", 5, 7, False), ("e", 0, None, True), ("f", 1, 1, False), ("c", 0, 30, True)],
+]
+COUNTS = ("inserted", "updated", "late", "deleted", "duplicates")
+
+
+def counted(
+    spark: SparkSession, path: Path, kind: TableType, compacts_logs: bool = False
+) -> tuple[list[HistoryEntry], dict[str, int], list[Any]]:
+    """The history, newest first, the sums of its counts, and the rows, after the batches and a compaction."""
+    schema = "id string, n int, ts long, _hoodie_is_deleted boolean"
+    bucket = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+    table = merganser.Table.create(
+        spark, path, schema, record_key="id", ordering_by="ts", table_type=kind, options=bucket
+    )
+    for batch in BATCHES:
+        table.upsert(spark.createDataFrame(batch, schema), options=QUIET)
+    if compacts_logs:
+        assert table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+    if kind == TableType.MERGE_ON_READ:
+        table.compact(options=QUIET)
+    history = table.history()
+    sums = {name: sum(getattr(entry, name) or 0 for entry in history) for name in COUNTS}
+    return history, sums, sorted(map(tuple, table.df(columns=["id", "n", "ts"]).collect()))
+
+
+def test_each_row_that_was_appended_to_logs_is_counted_once_by_the_compactions_of_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    _, copied, rows = counted(spark, tmp_path / "cow", TableType.COPY_ON_WRITE)
+    assert copied == {"inserted": 6, "updated": 2, "late": 8, "deleted": 1, "duplicates": 1}
+    history, merged, same = counted(spark, tmp_path / "mor", TableType.MERGE_ON_READ)
+    assert same == rows
+    # In the logs, c's first late row and one of d's were replaced by later ones before the stored row was known.
+    assert merged == {**copied, "late": 6, "duplicates": 3}
+    compaction, *writes = history
+    assert (compaction.late, compaction.duplicates, compaction.tombstones) == (6, 2, 0)
+    assert compaction.lateness == {"no distance": 1, "under 10": 1}  # of e and d, against their stored rows
+    assert sum(getattr(compaction, name) for name in COUNTS) == sum(entry.appended or 0 for entry in writes) == 12
+    # A delete without an ordering value is a row of the log, and counts as a delete all the same.
+    assert [entry.appended_deletes for entry in writes] == [2, 1, 0, 0]
+    (compaction, logs, *_), parts, again = counted(
+        spark, tmp_path / "logs", TableType.MERGE_ON_READ, compacts_logs=True
+    )
+    assert (parts, again) == (merged, rows)
+    assert (logs.operation, logs.late, logs.duplicates) == ("LOG_COMPACT", 4, 2)
+    assert (compaction.late, compaction.duplicates) == (2, 0)
+
+
 def test_how_far_late_rows_were_behind_is_in_the_result_and_in_the_history(spark: SparkSession, tmp_path: Path) -> None:
     schema = "id int, at timestamp"
     table = merganser.Table.create(spark, str(tmp_path / "t"), schema, record_key="id", ordering_by="at", options=QUIET)

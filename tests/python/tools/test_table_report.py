@@ -73,6 +73,26 @@ def test_a_table_without_commits_has_a_page_too_and_late_rows_are_said_to_be_abs
     assert "No row came late" in page([upsert(1)], [])
 
 
+def test_rows_of_logs_are_counted_by_the_compaction_that_merges_them() -> None:
+    logged = entry(2, operation="UPSERT", inserted=0, updated=0, deleted=0, late=0, appended=7, appended_deletes=2)
+    compaction = entry(4, "commit", operation="COMPACT", inserted=2, updated=1, deleted=0, late=3)
+    merged = entry(3, operation="LOG_COMPACT", inserted=0, updated=0, deleted=0, late=1, duplicates=0)
+    before = " ".join(read(page([logged, upsert(1)], [])).text)
+    assert "7 rows were appended to logs" in before
+    assert "No row is known to have come late" in before
+    assert "appended: 5" in before  # the deletes are a bar of their own
+    text = " ".join(read(page([compaction, merged, logged, upsert(1)], [])).text)
+    for shown in (
+        "2 commits shown",
+        "7 rows inserted",
+        "11 rows updated",
+        "4 late rows",
+        "compaction 12:04:00 late: 3",
+    ):
+        assert shown in text, shown
+    assert "No row came late" not in text
+
+
 def test_each_thing_to_do_has_its_command() -> None:
     def due(history: Sequence[HistoryEntry], slices: Sequence[FileSlice] = ()) -> list[str]:
         return [one.command for one in advice("/lake/my trips", history, slices)]

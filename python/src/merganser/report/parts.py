@@ -15,10 +15,10 @@ OUTCOMES = {
     "inserted": ("#0072b2", "new row"),
     "updated": ("#009e73", "replaced the stored row"),
     "deleted": ("#d1495b", "removed the stored row"),
-    "late": ("#d98e04", "lost to the stored row"),
+    "late": ("#d98e04", "lost to the stored row, or in logs to an earlier one"),
     "appended": ("#56b4e9", "a row written to a log: its outcome is known when the log is merged"),
     "appended delete": ("#f2a5b3", "a delete written to a log"),
-    "duplicate": ("#7b8794", "lost to another message of its batch"),
+    "duplicate": ("#7b8794", "lost to another message of its batch, or in logs to a later one"),
     "void": ("#a0569a", "a delete without a row to delete"),
 }
 BASE, LOG, GREY = "#0072b2", "#d98e04", "#7b8794"

@@ -60,7 +60,7 @@ def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileS
     ]
     body = [
         f"<h1>{escape(table.name)}</h1><p class='intro'>{escape(intro)}</p>",
-        f'<section class="facts">{_facts(writes, slices)}</section>',
+        f'<section class="facts">{_facts(shown, slices)}</section>{_of_logs(shown)}',
         "<h2>What to do next</h2>",
         _advice(table, history, slices),
     ]
@@ -71,7 +71,7 @@ def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileS
             commit_chart(table.name, f"{len(writes)} commits", shown),
             commit_table(table.name, shown),
             "<h2>Late rows</h2>",
-            _late_chart(writes),
+            _late_chart(shown),
         ]
     if slices:
         body += [
@@ -89,7 +89,8 @@ def _commit(entry: HistoryEntry) -> Commit | None:
     service = _SERVICES.get(entry.operation or "")
     counts = [entry.inserted, entry.updated, entry.deleted, entry.late, entry.duplicates]
     inserted, updated, deleted, late, duplicates = (count or 0 for count in counts)
-    appended, appended_deletes = entry.appended or 0, entry.appended_deletes or 0
+    appended_deletes = entry.appended_deletes or 0
+    appended = (entry.appended or 0) - appended_deletes
     return Commit(
         instant=entry.instant,
         label=service or (entry.operation or entry.action).lower().replace("_", " "),
@@ -106,19 +107,31 @@ def _commit(entry: HistoryEntry) -> Commit | None:
     )
 
 
-def _facts(writes: Sequence[Commit], slices: Sequence[FileSlice]) -> str:
-    late = sum(commit.late for commit in writes)
+def _facts(shown: Sequence[Commit], slices: Sequence[FileSlice]) -> str:
+    """Of writes and compactions: rows that were appended to a log are counted by the one that merges them."""
     logs = sum(one.log_size_bytes for one in slices)
     facts = [
-        (number(len(writes)), "commits shown"),
-        (number(sum(commit.inserted for commit in writes)), "rows inserted by them"),
-        (number(sum(commit.updated for commit in writes)), "rows updated"),
-        (number(late), "late rows, which lost to the stored one"),
+        (number(sum(not commit.is_compaction for commit in shown)), "commits shown"),
+        (number(sum(commit.inserted for commit in shown)), "rows inserted by them"),
+        (number(sum(commit.updated for commit in shown)), "rows updated"),
+        (number(sum(commit.late for commit in shown)), "late rows, which lost to an earlier one"),
         (number(len({one.partition_path for one in slices})), "partitions"),
         (number(len(slices)), "file slices"),
         (size(sum(one.base_size_bytes for one in slices) + logs), f"on disk, {size(logs)} of it logs"),
     ]
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in facts)
+
+
+def _of_logs(shown: Sequence[Commit]) -> str:
+    appended = sum(commit.appended + commit.appended_deletes for commit in shown)
+    if not appended:
+        return ""
+    return (
+        f"<p>{number(appended)} rows were appended to logs. What became of them is among these numbers once a "
+        "compaction has merged the logs. Rows that a later row of the logs replaced count as duplicates there, and are "
+        "not compared with the stored row. Rows are not counted where a clustering merged them or an overwrite removed "
+        "them. Rows of UPDATE, DELETE and MERGE may be counted twice, by the statement and by the compaction.</p>"
+    )
 
 
 def _advice(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
@@ -129,11 +142,14 @@ def _advice(table: Table, history: Sequence[HistoryEntry], slices: Sequence[File
     return f'<ol class="advice">{items}</ol>'
 
 
-def _late_chart(writes: Sequence[Commit]) -> str:
-    late = [commit.late for commit in writes]
+def _late_chart(shown: Sequence[Commit]) -> str:
+    known = [commit for commit in shown if not commit.is_compaction or commit.late]
+    late = [commit.late for commit in known]
     if not any(late):
+        if any(commit.appended or commit.appended_deletes for commit in shown):
+            return "<p>No row is known to have come late: rows in logs are compared when these are compacted.</p>"
         return "<p>No row came late: in no commit that is shown did a row lose to the stored one.</p>"
-    labels = [f"{c.label}\n{c.instant[8:10]}:{c.instant[10:12]}:{c.instant[12:14]}" for c in writes]
+    labels = [f"{c.label}\n{c.instant[8:10]}:{c.instant[10:12]}:{c.instant[12:14]}" for c in known]
     chart = stacked_bars(
         labels,
         [Series("late", LOG, late)],
@@ -145,4 +161,5 @@ def _late_chart(writes: Sequence[Commit]) -> str:
         height=200,
         label_every=max(1, -(-len(labels) // _MOST_LABELS)),
     )
-    return f"<figure><figcaption>Rows that lost to the stored one, by commit</figcaption>{chart}</figure>"
+    caption = "Rows that lost to the stored one or to an earlier one of the logs, by commit"
+    return f"<figure><figcaption>{caption}</figcaption>{chart}</figure>"

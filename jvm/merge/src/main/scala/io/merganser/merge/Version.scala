@@ -33,6 +33,9 @@ final class Version {
    */
   var inserts: Boolean = false
 
+  /** True for a delete that a base file retains, in a merge of logs: it is no version of them, and is not counted. */
+  var isRetained: Boolean = false
+
   /** True for a partial version after its overlay on the older row: the nulls that it provided are values. */
   private[merge] var isOverlaid: Boolean = false
 
@@ -53,6 +56,7 @@ final class Version {
     this.isUnconditional = isUnconditional
     this.endsHistory = false
     this.inserts = false
+    this.isRetained = false
     this.isOverlaid = false
     this.combinedUnconditional = isUnconditional
     this
@@ -67,6 +71,7 @@ final class Version {
     endsHistory = other.endsHistory
     if (other.provided ne null) provided = other.provided
     inserts = other.inserts
+    isRetained = other.isRetained
     combinedUnconditional = other.combinedUnconditional
     this
   }

@@ -72,8 +72,11 @@ final class SortedMerge private (
   /** Versions read so far. */
   var versionCount = 0L
 
-  /** Versions read so far that were not the first of their key; without those emitted one by one. */
+  /** Versions read so far that were not the first of their key; without late ones, and those emitted one by one. */
   var duplicateCount = 0L
+
+  /** Versions of logs that lost to an earlier one of their key, with which they were combined. */
+  var lateCount = 0L
 
   /** Keys without a row whose stored delete won against all of their versions. */
   var refusedCount = 0L
@@ -193,15 +196,14 @@ final class SortedMerge private (
       if (!combines) fold.addUncombined(group, version)
       else if (isOfLogs) fold.addToLogs(group, version)
       else fold.addToBatch(group, version)
-    if (result.isBehind(group)) {
-      if (foldsNew) duplicateCount += 1
+    val isApart = result.isBehind(group)
+    if (isOfLogs && (result eq group) && !(version.isDelete && fold.ignoresDeletes)) lateCount += 1
+    else if (!group.isRetained && (foldsNew || !isApart)) duplicateCount += 1
+    if (isApart) {
       keyMemory.add(layout.key(result.row), result.row)
       startWith(result)
-    } else {
-      duplicateCount += 1
-      if (result eq version) startWith(buffer.copyOf(version))
-      else if (result ne group) startWith(result)
-    }
+    } else if (result eq version) startWith(buffer.copyOf(version))
+    else if (result ne group) startWith(result)
   }
 }
 

@@ -39,6 +39,7 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
       record.endsHistory = (flags & 4) != 0
       record.inserts = (flags & 8) != 0
       record.combinedUnconditional = (flags & 16) != 0
+      record.isRetained = (flags & 32) != 0
       record.provided = if (entry.isNullAt(Provided)) null else entry.getBinary(Provided).map(_ != 0)
       true
     }
@@ -59,7 +60,7 @@ private[buffer] object SortedSpill {
   private def flags(v: Version): Int =
     (if (v.isDelete) 1 else 0) | (if (v.isUnconditional) 2 else 0) | (if (v.endsHistory) 4 else 0) | (if (v.inserts) 8
                                                                                                       else 0) |
-      (if (v.combinedUnconditional) 16 else 0)
+      (if (v.combinedUnconditional) 16 else 0) | (if (v.isRetained) 32 else 0)
 }
 
 /**

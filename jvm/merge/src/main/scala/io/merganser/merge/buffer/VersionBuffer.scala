@@ -27,8 +27,26 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   private[this] val packed              = new Version
   private[this] lazy val pack           = UnsafeProjection.create(layout.schema)
 
+  // Of the versions in memory.
+  private[this] var late                 = 0L
+  private[this] var combined             = 0L
+  private[this] var apart                = 0L
+  private[this] var merging: SortedMerge = _
+
   /** Versions that were added. */
   var versionCount = 0L
+
+  /**
+   * Versions of the logs that lost to an earlier one of their key, with which they were combined: they lose whatever
+   * the stored row is. Complete at the end of the merge, like [[duplicateCount]].
+   */
+  def lateCount: Long = late + (if (merging eq null) 0L else merging.lateCount)
+
+  /**
+   * The other versions that are in the logs, and have no outcome in the merge, because a later one of their key has it.
+   * Deletes that a base file retains are no versions of the logs.
+   */
+  def duplicateCount: Long = combined + apart + (if (merging eq null) 0L else merging.duplicateCount)
 
   /** Number of keys buffered in memory. */
   def keyCount: Int = table.size
@@ -67,6 +85,8 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
 
   private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
     val result = fold.addToLogs(buffered, version)
+    if ((result eq buffered) && !(version.isDelete && fold.ignoresDeletes)) late += 1
+    else if (!buffered.isRetained) { if (result.isBehind(buffered)) apart += 1 else combined += 1 }
     if (result ne buffered) {
       val own = if (result eq version) result.copy() else result
       table.replace(entry, layout.key(own.row), own)
@@ -83,6 +103,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     table.foreach(sorted.addWithEarlier)
     table.clear()
     usedBytes = 0
+    apart = 0 // counted again when they are read
   }
 
   /**
@@ -93,8 +114,15 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
     if (sorted == null) new KeyedMerge(base, complete(), layout, fold)
-    else
-      SortedMerge.ofLogs(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, fold)
+    else {
+      val rows = if (baseSorted) base else SortedSpill.sortByKey(base, layout)
+      counting(SortedMerge.ofLogs(rows, sorted.cursor(), layout, fold))
+    }
+
+  private def counting(merge: SortedMerge): SortedMerge = {
+    merging = merge
+    merge
+  }
 
   /** The same for stored rows in column batches; None once the versions are in sorted runs, which need sorted rows. */
   def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(complete(), layout, fold)) else None
@@ -112,7 +140,10 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    * the stored row is not known. Deletes and partial versions stay what they are.
    */
   def emitted(): MergeIterator =
-    if (sorted == null) new EmittedVersions(complete(), fold) else SortedMerge.logsForLog(sorted.cursor(), layout, fold)
+    if (sorted == null) {
+      apart = 0 // each is emitted
+      new EmittedVersions(complete(), fold)
+    } else counting(SortedMerge.logsForLog(sorted.cursor(), layout, fold))
 
   /** The newest version buffered for a key, or null; only while everything is in memory. For tests. */
   private[merganser] def get(key: UTF8String): Version = {

@@ -56,6 +56,60 @@ class SpillSuite extends AnyFunSuite with InTask {
       }
     }
 
+  /** Late versions and duplicates of a key, in memory and in sorted runs: these are the same. */
+  private def replaced(words: String, rule: MergeRule, retained: Int = 0, emits: Boolean = false): (Long, Long) = {
+    def counts(): (Long, Long) = {
+      val buffer = new VersionBuffer(Notation.layout, MergePaths.fold(rule), bufferBytes = 0)
+      Notation.changes(words).zipWithIndex.foreach { case (change, i) =>
+        val version = Notation.record(change)
+        version.isRetained = i < retained
+        buffer.add(version)
+      }
+      val merge = if (emits) buffer.emitted() else buffer.merge()
+      while (merge.next()) {}
+      (buffer.lateCount, buffer.duplicateCount)
+    }
+    val spilled = inTask(counts())
+    assert(counts() == spilled)
+    spilled
+  }
+
+  test("a version that loses to an earlier one of the logs is late, and one that a later one replaces is a duplicate") {
+    for (emits <- Seq(false, true)) {
+      assert(replaced("k1@5=a k1@3=b k1@4=c k1@7=d k1@6=e k2@1=x k2@2=y", eventTime, emits = emits) == ((3, 2)))
+      assert(replaced("k1@5=a k1@null=b k1@null- k1@3-", eventTime, emits = emits) == ((3, 0)))
+      assert(replaced("k1@5- k1@4=a k1- k1@1=b", eventTime, emits = emits) == ((1, 2)))
+    }
+  }
+
+  test("of versions that cannot be combined all but one of a key are duplicates, and none once each is emitted") {
+    val apart = new MergePaths.Apart(eventTime)
+    assert(replaced("k1@5=a k1@3=b k1@4=c k2@1=x", apart) == ((0, 2)))
+    assert(replaced("k1@5=a k1@3=b k1@4=c k2@1=x", apart, emits = true) == ((0, 0)))
+    assert(replaced("k1@5=a k1@3=b k1@6=x,_ k1@4=c", eventTime) == ((1, 2)))
+  }
+
+  test("a delete that the base file retains is no duplicate, and what loses to it is late") {
+    val apart = new MergePaths.Apart(eventTime)
+    assert(replaced("k1@5- k2@5-", eventTime, retained = 2) == ((0, 0)))
+    assert(replaced("k1@5- k2@5- k1@3=a k1@4=b", eventTime, retained = 2) == ((2, 0)))
+    assert(replaced("k1@5- k2@5- k1@3=a k1@7=b k1@6=c k1@8=d k2@5=e", eventTime, retained = 2) == ((2, 1)))
+    assert(replaced("k1@5- k2@5- k1@3=a k1@7=b k2@6=c", apart, retained = 2) == ((0, 1)))
+  }
+
+  for (rule <- Seq(eventTime, rules(1)._2, new MergePaths.Apart(eventTime)))
+    test(s"${rule.getClass.getSimpleName}, ${rule.laws}: each version has one outcome, is late or is a duplicate") {
+      inTask {
+        Histories.forAll(partials = true) { (h, random) =>
+          val buffer = MergePaths.buffer(h.versions, rule, bufferBytes = 500L * random.nextInt(4))
+          val merge  = buffer.merge(new StoredRows(h.base), baseSorted = false)
+          while (merge.next()) {}
+          val outcomes = buffer.versionCount - buffer.lateCount - buffer.duplicateCount
+          Seq(outcomes.toString) -> Seq(h.versions.map(_.key).distinct.size.toString)
+        }
+      }
+    }
+
   test("runs go to disk and come back, and no file is left when the task has ended") {
     val changes = manyChanges(400)
     val base =

@@ -223,7 +223,9 @@ object CompactionService {
           try {
             val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
               updatesCommitMetadata = false, OrderingComparator.of(open.layout), token, open.footer)
-            base.files.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
+            base.files.map(w =>
+              w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong),
+                counts = w.counts + open.replaced))
           } finally open.close()
         }
       }

@@ -188,7 +188,10 @@ object LogCompactionService {
           val logs = reader.logVersions(slice)
           try
             if (logs.instants.size < 2) Nil
-            else writer.appendLog(slice, logs.merge, logs.layout, token, deleted, compacted = logs.instants)
+            else {
+              val files = writer.appendLog(slice, logs.merge, logs.layout, token, deleted, compacted = logs.instants)
+              files.take(1).map(_.copy(counts = logs.replaced)) ++ files.drop(1)
+            }
           finally logs.close()
         }
       }
@@ -201,7 +204,7 @@ object LogCompactionService {
         Map(
           "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
           TableWrite.WriterKey -> TableWrite.Writer,
-          TableWrite.CountsKey -> Counts.toJson(MergeCounts())
+          TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
         )
       )
       val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,

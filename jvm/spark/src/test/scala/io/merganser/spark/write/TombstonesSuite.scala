@@ -6,6 +6,7 @@ import io.merganser.table.{DrawnPoints, Leftovers, TableSuite}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.SaveMode
+import org.apache.spark.sql.functions.col
 
 import scala.collection.mutable
 import scala.util.Random
@@ -80,6 +81,25 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     assert(rows(storage) == Seq(row("k0", 2).toString))
     upsert(storage, Seq(row("k2", 6)), options)
     assert(rows(storage) == Seq(row("k0", 2), row("k2", 6)).map(_.toString))
+  }
+
+  test("a compaction counts what loses to a retained delete as late, and the delete itself not") {
+    val options = retaining(mergeOnRead = true, bucketed = true)
+    upsert(storage, Seq(row("k0", 1), row("k2", 1)), options)
+    upsert(storage, Seq(delete("k0", 5), delete("k2", 5)), options)
+    def counts(): Seq[Long] = {
+      compact()
+      val columns = Seq("deleted", "late", "inserted", "duplicates", "tombstones")
+      val last    = spark.sql(s"CALL show_history(path => '$storage', limit => 1)").select(columns.map(col): _*)
+      columns.indices.map(last.head().getLong)
+    }
+    assert(counts() == Seq(2, 0, 0, 0, 0))
+    upsert(storage, Seq(row("k0", 3)), options)
+    upsert(storage, Seq(row("k0", 4)), options)
+    assert(counts() == Seq(0, 2, 0, 0, 0))
+    upsert(storage, Seq(row("k0", 4), row("k2", 6)), options)
+    upsert(storage, Seq(row("k2", 7)), options)
+    assert(counts() == Seq(0, 1, 1, 1, 0))
   }
 
   test("a file of nothing but retained deletes is written, read, clustered, and restored to") {

@@ -86,6 +86,9 @@ private[table] final class BlockPlanner(
   private[this] var last                           = 0
   private[this] var pending: InternalRow           = _
 
+  /** Deletes that were written as rows, once all is written. */
+  var deletedRows = 0L
+
   /** True if there is nothing to write. */
   def isEmpty: Boolean = version == null
 
@@ -181,8 +184,10 @@ private[table] final class BlockPlanner(
     val isRow =
       !version.isUnconditional && (writesDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(
         version.row)
-    if (isRow) row(version.row, BlockKind.FullRows)
-    else delete(if (version.isUnconditional) null else orderingOf(version.row))
+    if (isRow) {
+      deletedRows += 1
+      row(version.row, BlockKind.FullRows)
+    } else delete(if (version.isUnconditional) null else orderingOf(version.row))
   }
 
   private def row(row: InternalRow, kind: BlockKind): Unit =

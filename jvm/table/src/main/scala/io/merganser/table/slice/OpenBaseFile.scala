@@ -93,7 +93,10 @@ private[slice] final class OpenBaseFile(
         if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1
-      case Outcome.Absent   => if (merge.isIgnored) noOps += 1 else absent += 1
+      case Outcome.Absent   =>
+        if (merge.isIgnored) noOps += 1
+        else if (!merge.winner.isRetained) absent += 1
+        else if (!merge.newest.isRetained) late += 1
     }
     if (changes != null) merge.outcome match {
       case Outcome.Updated | Outcome.Inserted => changes.put(row.getUTF8String(width), merge.storedRow, row)

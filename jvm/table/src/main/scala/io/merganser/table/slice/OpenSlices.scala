@@ -1,8 +1,9 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.RowLayout
-import io.merganser.merge.buffer.{Decisions, MergeIterator}
+import io.merganser.merge.buffer.{Decisions, MergeIterator, VersionBuffer}
 import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -23,11 +24,26 @@ final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Cl
   override def close(): Unit         = open.foreach(_.close())
 }
 
-/** The versions in a slice's logs, oldest first by key, and the instants of their blocks. Owns open files. */
-final class OpenLogMerge(val merge: MergeIterator, val layout: RowLayout, val instants: Seq[String], open: Closeable)
-    extends Closeable {
-  override def close(): Unit = open.close()
+/** A merge of the versions in a slice's logs. Owns their memory. */
+sealed abstract class OpenVersions(versions: VersionBuffer) extends Closeable {
+
+  /**
+   * The versions in the logs that have no outcome in the merge, once it is at its end. Those that lost to an earlier
+   * one of the logs are late, whatever the stored row is; how late is not known. The others were replaced by a later
+   * one before they were merged with the stored row: they are duplicates.
+   */
+  final def replaced: MergeCounts = MergeCounts(late = versions.lateCount, duplicates = versions.duplicateCount)
+
+  override def close(): Unit = versions.close()
 }
+
+/** The versions in a slice's logs, oldest first by key, and the instants of their blocks. */
+final class OpenLogMerge(
+    val merge: MergeIterator,
+    val layout: RowLayout,
+    val instants: Seq[String],
+    versions: VersionBuffer
+) extends OpenVersions(versions)
 
 object SliceBatches {
   private[slice] def apply(
@@ -55,7 +71,11 @@ final class OpenMerge(
     val merge: MergeIterator,
     val layout: RowLayout,
     val footer: Option[BaseFileFooter],
-    open: Seq[Closeable]
-) extends Closeable {
-  override def close(): Unit = open.foreach(_.close())
+    versions: VersionBuffer,
+    base: Option[Closeable]
+) extends OpenVersions(versions) {
+  override def close(): Unit = {
+    base.foreach(_.close())
+    super.close()
+  }
 }

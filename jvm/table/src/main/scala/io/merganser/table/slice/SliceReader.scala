@@ -248,7 +248,7 @@ final class SliceReader(
     val buffer = newBuffer(slice)
     retain(slice, buffer, keys)
     scan(slice, version => if (keys(compiled.layout.key(version.row))) buffer.add(version))
-    liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, None, Seq(buffer)))
+    liveRows(new OpenMerge(buffer.merge(stored, baseSorted = false), compiled.layout, None, buffer, None))
   }
 
   /** Passes the versions in the slice's logs one by one, oldest first; none is merged with another. */
@@ -285,7 +285,11 @@ final class SliceReader(
   private def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
     val retained = tombstones(slice)
     val deletes  = retained.versions(compiled.layout, slice.partitionPath)
-    retained.keys.filter(keys).foreach(key => buffer.add(deletes.find(key)))
+    retained.keys.filter(keys).foreach { key =>
+      val delete = deletes.find(key)
+      delete.isRetained = true
+      buffer.add(delete)
+    }
   }
 
   /** The deletes of slices that are about to be merged into base files: retained ones, and those in their logs. */
@@ -335,7 +339,7 @@ final class SliceReader(
     val reader = openBase(slice, ofMerge, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
-    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), reader.toSeq :+ buffer)
+    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
   }
 
   private def liveRows(open: OpenMerge, decisions: Decisions = null): SliceRows = new SliceRows {

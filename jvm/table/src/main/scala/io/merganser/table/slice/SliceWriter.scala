@@ -279,7 +279,8 @@ final case class SliceWriter(
               maxEventTime = times.greatest
             ),
             if (isOfLogs) MergeCounts()
-            else MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
+            else MergeCounts(appended = written.records + written.deletes,
+              appendedDeletes = written.deletes + (if (i == 0) blocks.deletedRows else 0L))
           )
         }
       } catch {

@@ -2,24 +2,27 @@ package io.merganser.table.timeline
 
 /**
  * Numbers of rows by outcome. Whether a version in a log wins, loses or deletes is decided by readers and compactions,
- * so it counts as appended, unless the statement has the stored row and the outcome follows from the table's rule.
+ * so it counts as appended, unless the statement has the stored row and the outcome follows from the table's rule. A
+ * compaction counts each of these versions once.
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced
  * @param unchanged       unchanged stored rows of rewritten files, except for those counted as `late`; with those of
  *                        which the rule ignores a delete
- * @param late            keys with late-arriving versions only: all lost to the stored row
+ * @param late            keys with late-arriving versions only: all lost to the stored row; of a compaction also
+ *                        versions that lost to an earlier one of the logs
  * @param deleted         stored rows removed
  * @param ties            updated rows whose ordering value was equal to the stored one
- * @param duplicates      versions superseded by another version of the same batch
+ * @param duplicates      versions superseded by another version of the same batch; of a compaction, by a later one
+ *                        of the logs
  * @param appended        versions in log files whose outcome is not known, including deletes
  * @param appendedDeletes deletes among `appended`
  * @param filled          updated rows that the rule made of the stored row and versions: filled or added columns,
  *                        partial rows
  * @param noOps           updated rows in which no column changed, and partial rows that belong to no row
- * @param tombstones      keys without a stored row that a delete kept without one: an incoming delete, or a retained
- *                        one, which also counts as `late`
- * @param lateness        how far the late-arriving versions were behind, where that is known
+ * @param tombstones      keys without a stored row that a delete kept without one: an incoming delete, or in a
+ *                        write a retained one, which also counts as `late`
+ * @param lateness        how far the late-arriving versions were behind the stored row, where that is known
  */
 final case class MergeCounts(
     inserted: Long = 0,

@@ -35,7 +35,7 @@ STATEMENTS = [
         "SELECT 1, 'x', 1L, 1.5D WHERE false",
         {EU},
     ),
-    ("INSERT OVERWRITE hive_changes VALUES (3, 'o', 1L, 'us', DATE'2024-01-01', 1.5D)", {US}),
+    ("INSERT OVERWRITE hive_changes VALUES (3, 'o', 1L, 1.5D, 'us', DATE'2024-01-01')", {US}),
     ("TRUNCATE TABLE hive_changes", set()),
 ]
 

@@ -108,13 +108,13 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     sql.run(f"UPDATE {t} SET note = 'n' WHERE id = 4")
     assert sql.run(f"DESCRIBE TABLE {t}")[2:5] == [
         ("code", "varchar(3)", None),
-        ("p", "string", None),
         ("note", "string", "free"),
+        ("p", "string", None),
     ]
     sql.run(f"ALTER TABLE {t} RENAME TO birds.wild.geese")
     t = f"{lake}.birds.wild.geese"
     sql.run(f"DELETE FROM {t} WHERE id = 1")
-    assert sql.rows(t) == [(4, 1, "u", "y", "n")]
+    assert sql.rows(t) == [(4, 1, "u", "n", "y")]
     assert dict(sql.run(f"SHOW TBLPROPERTIES {t}"))["team"] == "all"
     assert "SCHEMA_NOT_EMPTY" in sql.fails(f"DROP NAMESPACE {lake}.birds")
     sql.run(f"DROP TABLE {t}")

@@ -16,7 +16,7 @@ object ColumnOrder {
 
   /** The columns with others, before the partition columns that are the last ones. */
   def withAdded(columns: StructType, added: Seq[StructField], partitionFields: Seq[String]): StructType = {
-    val count          = columns.reverseIterator.takeWhile(c => partitionFields.exists(_.equalsIgnoreCase(c.name))).length
+    val count = columns.reverseIterator.takeWhile(c => partitionFields.exists(_.equalsIgnoreCase(c.name))).length
     val (before, last) = columns.splitAt(columns.length - count)
     StructType(before ++ added ++ last)
   }

@@ -76,6 +76,7 @@ SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
 SQL_DELETES = "spark.merganser.sql.deletes"
 SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates"
 SQL_DUPLICATES = "spark.merganser.sql.duplicates"
+SQL_INSERT_MATCHING = "spark.merganser.sql.insertMatching"
 MERGER_CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
 EVENT_TIME_FIELD = "hoodie.payload.event.time.field"
 COMMIT_METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"
@@ -393,6 +394,14 @@ class SqlDuplicates:
 
     COMBINE = "combine"
     FAIL = "fail"
+
+
+class SqlInsertMatching:
+    """Values of ``SQL_INSERT_MATCHING``."""
+
+    ERROR = "error"
+    POSITION = "position"
+    NAME = "name"
 
 
 class Codec:

@@ -133,6 +133,7 @@ SEEN = {
     "hoodie.schema.on.read.enable": "test_schema_evolution.py::test_columns_of_catalog_tables_are_renamed",
     "spark.merganser.sql.deletes": "test_merge_deletes.py::test_the_setting_says_which_deletes_are_compared",
     "spark.merganser.sql.duplicates": "test_statement_plans.py::test_several_source_rows_for_a_key_are_refused",
+    "spark.merganser.sql.insertMatching": "test_insert_matching.py::test_the_setting_matches_them_by_name",
     "hoodie.spark.sql.merge.into.partial.updates": HERE + "test_whole_rows_are_logged_where_a_statement_is_to_log_them",
     "hoodie.write.record.merge.custom.implementation.classes": MERGERS + "test_the_first_class_with_the_tables",
     "hoodie.payload.event.time.field": "test_event_times.py::test_copy_on_write_keeps_the_range_of_the_rows",

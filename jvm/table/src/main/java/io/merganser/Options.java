@@ -78,6 +78,7 @@ public final class Options {
   public static final String SQL_DELETES = "spark.merganser.sql.deletes";
   public static final String SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates";
   public static final String SQL_DUPLICATES = "spark.merganser.sql.duplicates";
+  public static final String SQL_INSERT_MATCHING = "spark.merganser.sql.insertMatching";
   public static final String MERGER_CLASSES = "hoodie.write.record.merge.custom.implementation.classes";
   public static final String EVENT_TIME_FIELD = "hoodie.payload.event.time.field";
   public static final String COMMIT_METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix";
@@ -417,6 +418,15 @@ public final class Options {
     public static final String FAIL = "fail";
 
     private SqlDuplicates() {}
+  }
+
+  /** Values of {@link #SQL_INSERT_MATCHING}. */
+  public static final class SqlInsertMatching {
+    public static final String ERROR = "error";
+    public static final String POSITION = "position";
+    public static final String NAME = "name";
+
+    private SqlInsertMatching() {}
   }
 
   /** Values of {@link #CODEC}. */

@@ -9,6 +9,7 @@ import io.merganser.spark.sql.{
   StarExpansion,
   FrameWriteDetection,
   DeferredStatements,
+  InsertMatching,
   InsertStrategy,
   MergedRows,
   MergedRowsStrategy,
@@ -43,6 +44,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => MetaColumnsOfViews)
     extensions.injectPostHocResolutionRule(_ => MetaColumnsOfViews.Restore)
     extensions.injectPostHocResolutionRule(_ => TableChanges.Unresolved)
+    extensions.injectResolutionRule(InsertMatching(_))
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))

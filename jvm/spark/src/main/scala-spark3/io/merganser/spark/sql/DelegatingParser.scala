@@ -18,7 +18,7 @@ trait DelegatingParser extends ParserInterface {
 
   private def parsed(text: String): LogicalPlan = {
     val plan = PartialInserts(ForeignStatements.refused(text)(inner.parsePlan(text)))
-    SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
+    SparkSession.getActiveSession.fold(plan)(session => InsertMatching.hold(session, TimeTravelTexts(session, plan)))
   }
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
@@ -11,6 +12,9 @@ trait ParameterParser extends ParserInterface {
   protected def own(text: String): Option[LogicalPlan]
 
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    if (own(text).isEmpty) ForeignStatements.refused(text)(inner.parsePlanWithParameters(text, parameters))
-    else own(ParameterHandler.substituteParameters(text, parameters)._1).get
+    if (own(text).isEmpty) {
+      val plan = ForeignStatements.refused(text)(inner.parsePlanWithParameters(text, parameters))
+      // With Hive's metastore, Spark leaves out the rule that does so.
+      SparkSession.getActiveSession.fold(plan)(InsertMatching.hold(_, plan))
+    } else own(ParameterHandler.substituteParameters(text, parameters)._1).get
 }

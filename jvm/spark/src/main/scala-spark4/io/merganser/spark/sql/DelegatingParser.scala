@@ -14,7 +14,7 @@ trait DelegatingParser extends ParameterParser {
 
   private def parsed(text: String): LogicalPlan = {
     val plan = ForeignStatements.refused(text)(inner.parsePlan(text))
-    SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
+    SparkSession.getActiveSession.fold(plan)(session => InsertMatching.hold(session, TimeTravelTexts(session, plan)))
   }
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)

@@ -15,10 +15,14 @@ object StatementLine {
   /** No change: on this line, rules that run before names are resolved see the queries of a WITH in the plan. */
   def inDefinitions(plan: LogicalPlan)(@unused change: LogicalPlan => LogicalPlan): LogicalPlan = plan
 
-  /** Runs [[DeferredStatements.hold]] before names are resolved: statements come from SQL and from `mergeInto`. */
+  /**
+   * Runs [[DeferredStatements.hold]] and [[InsertMatching.hold]] before names are resolved: statements come from SQL and
+   * from `mergeInto`.
+   */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
   private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] with DefersStatements {
-    override def apply(plan: LogicalPlan): LogicalPlan = DeferredStatements.hold(TimeTravelTexts(session, plan))
+    override def apply(plan: LogicalPlan): LogicalPlan =
+      DeferredStatements.hold(InsertMatching.hold(session, TimeTravelTexts(session, plan)))
   }
 }

@@ -27,6 +27,6 @@ object TimeTravelTexts {
     case other                   => StatementLine.inDefinitions(other)(apply(session, _))
   }
 
-  private def isOurs(session: SparkSession, relation: UnresolvedRelation): Boolean =
+  private[sql] def isOurs(session: SparkSession, relation: UnresolvedRelation): Boolean =
     Try(TableNames.named(session, relation.multipartIdentifier)).toOption.flatten.exists(_.isInstanceOf[MerganserTable])
 }

@@ -84,6 +84,12 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     Some("combine"),
     "Several source rows of a MERGE for one key. `combine`: the table's merge rule combines them into one. `fail`: " +
       "the statement fails and shows them.")
+  val SqlInsertMatching: OptionEntry = write("spark.merganser.sql.insertMatching",
+    OneOf(Seq("error", "position", "name")), Some("error"),
+    "Which column of its query an INSERT writes to which column of the table, where the query has the table's names in " +
+      "another order and the statement neither has a list of columns nor BY NAME; also for `insertInto`, and for fields " +
+      "of structs. `error`: the statement fails. `position`: the first to the first, as Spark does. `name`: each to the " +
+      "one of its name, as Hudi does. A query with any other name is matched by position.")
   val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution",
     OneOf(Seq("true", "false", "toString")), Some("true"),
     "A frame may have columns that the table lacks, and wider types: the write adds them to the table, and lists " +
@@ -291,6 +297,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     SqlDeletes,
     SqlPartialUpdates,
     SqlDuplicates,
+    SqlInsertMatching,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, DropIndexes, DropMetadataTable, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize,
     RowGroupSize,

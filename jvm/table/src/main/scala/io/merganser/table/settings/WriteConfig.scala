@@ -178,6 +178,10 @@ object WriteConfig {
   def namesOperation(options: Map[String, String], sessionConf: Map[String, String], table: TableConfig): Boolean =
     Settings.ofWrite(options, sessionConf).explicitOrStored(Options.Operation, table.properties).isDefined
 
+  /** How an INSERT matches the names of its query where they are the table's in another order. */
+  def insertMatching(options: Map[String, String], sessionConf: Map[String, String], table: TableConfig): String =
+    Settings.ofWrite(options, sessionConf).required(Options.SqlInsertMatching, table.properties)
+
   /** Whether the session requests MERGE with schema evolution where the statement does not. */
   def requestsEvolution(sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)

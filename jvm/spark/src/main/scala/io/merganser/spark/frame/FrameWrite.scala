@@ -113,7 +113,7 @@ object FrameWrite {
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name,
             "conflict" -> e.getMessage).causedBy(e)
       }
-    val gone = Overwrites(session, table.config, settings, options, replaced)
+    val gone = Overwrites(session, table.config, settings, options, replaced, source)
     val data =
       if (withColumns) ColumnOrder.ofNew(storedSchema(table.config, frame), table.config.partitionFields)
       else columns(table, settings, frame)
@@ -150,8 +150,7 @@ object FrameWrite {
     val config = NewTable.properties(options, stored, storage.basePath.getName, sessionConf = sessionConf(session))
     val schema = newSchema(TableConfig(config), stored)
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
-    if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
-      throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
+    Overwrites.requireRows(parsed.operation, storage.basePath.toString)
     FrameColumns.check(frame, schema, TableConfig(config), parsed)
     if (parsed.dryRun.isDefined) previewed(session, storage, options, frame, schema, parsed, TableConfig(config))
     else created(session, storage, options, frame, schema, parsed, config)

@@ -5,7 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.prepare.PreparedRows
-import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
+import io.merganser.table.options.{Options, OverwriteMode, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.settings.WriteConfig
@@ -22,6 +22,37 @@ private[spark] object Overwrites {
   /** What an overwrite that names no partitions replaces. */
   def unnamed(session: SparkSession, config: TableConfig, options: Map[String, String]): Replaced =
     if (OverwriteMode.isDynamic(options, FrameWrite.sessionConf(session))) written(config) else Replaced.All
+
+  /**
+   * What an INSERT OVERWRITE replaces; None: what its PARTITION names, which is everything without values. Where the
+   * session or an option names an operation, that is more explicit than an overwrite mode.
+   *
+   * @param isOpen    whether its PARTITION has no value for some partition column
+   * @param hasValues whether it has a value for one, or may have one
+   * @throws MerganserException DELETE_NEEDS_APPEND; OPTION_CONFLICT where the operation replaces other rows
+   */
+  def ofInsert(
+      session: SparkSession,
+      config: TableConfig,
+      options: Map[String, String],
+      isOpen: Boolean,
+      hasValues: Boolean
+  ): Option[Replaced] = {
+    val operation = WriteConfig.namedOperation(options, FrameWrite.sessionConf(session))
+    def byMode    = if (isOpen) Some(unnamed(session, config, options)).filter(_ != Replaced.All) else None
+    def refused(other: WriteOperation) =
+      MerganserException("OPTION_CONFLICT", "key" -> Options.Operation.key, "value" -> other,
+        "otherKey" -> "the statement", "otherValue" -> "INSERT OVERWRITE of some partitions")
+    operation match {
+      case Some(delete) if deletes(delete) => throw needsAppend(delete.name, "overwrite")
+      case Some(other @ (WriteOperation.Upsert | WriteOperation.Insert)) if hasValues || byMode.isDefined =>
+        throw refused(other)
+      case Some(WriteOperation.InsertOverwriteTable) if hasValues => throw refused(WriteOperation.InsertOverwriteTable)
+      case Some(other @ (WriteOperation.InsertOverwrite | WriteOperation.InsertOverwriteTable)) if isOpen =>
+        Some(ofOperation(other, config, options)).filter(_ != Replaced.All)
+      case _ => byMode
+    }
+  }
 
   /** The partitions of the written rows; a table without partitions counts as one. */
   def written(config: TableConfig): Replaced = if (config.partitionFields.isEmpty) Replaced.All else Replaced.Written
@@ -50,11 +81,14 @@ private[spark] object Overwrites {
       config: TableConfig,
       settings: WriteConfig,
       options: Map[String, String],
-      named: Option[Replaced]
+      named: Option[Replaced],
+      source: WriteSource
   ): Replaced = {
     if (deletes(settings.operation)) throw needsAppend(settings.operation.name, "overwrite")
     val byOperation = ofOperation(settings.operation, config, options)
     named match {
+      // A statement was compared with the operation when it was planned.
+      case Some(replaced) if source == WriteSource.SqlInsert => replaced
       case Some(replaced) =>
         if (byOperation != Replaced.Nothing && byOperation != replaced)
           throw MerganserException("OPTION_CONFLICT", "key" -> Options.Operation.key, "value" -> settings.operation,
@@ -74,6 +108,14 @@ private[spark] object Overwrites {
       val operation = WriteConfig.operation(options, FrameWrite.sessionConf(session))
       if (deletes(operation)) throw needsAppend(operation.name, mode.toString.toLowerCase(java.util.Locale.ROOT))
     }
+
+  /**
+   * Refuses deletes from a table that there is not yet.
+   *
+   * @throws MerganserException DELETE_FROM_NO_TABLE
+   */
+  def requireRows(operation: WriteOperation, path: String): Unit =
+    if (deletes(operation)) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> path)
 
   private def deletes(operation: WriteOperation): Boolean =
     operation == WriteOperation.Delete || operation == WriteOperation.DeletePartition

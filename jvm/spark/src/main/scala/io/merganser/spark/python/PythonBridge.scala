@@ -82,7 +82,7 @@ object PythonBridge {
       operation: String,
       optionsJson: String
   ): String = {
-    val options = optionsOf(optionsJson) + ("hoodie.datasource.write.operation" -> operation)
+    val options = WriteConfig.ofCall(optionsOf(optionsJson), operation)
     val table   = OpenTable.load(session, path)
     ProgramCall(session, s"$operation into ${table.config.name}") {
       resultOf(FrameWrite.append(session, table, options, frame)).toString

@@ -73,6 +73,8 @@ final class StagedCatalogTable(
           Some(replaced), readAt,
           withColumns = !isDynamic))
     } else {
+      WriteConfig.namedOperation(described.options ++ options, FrameWrite.sessionConf(session))
+        .foreach(Overwrites.requireRows(_, storage.basePath.toString))
       described.make(options)
       made = true
       keepingCommitted(FrameWrite.append(session, OpenTable.load(storage), described.options ++ options, frame, source))

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
-import io.merganser.table.options.WriteSource
+import io.merganser.table.options.{Options, WriteOperation, WriteSource}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.SupportsAtomicPartitionManagement
@@ -67,9 +67,10 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   def removeAllRows(): Unit = replaceByNothing(Replaced.All)
 
   private def replaceByNothing(replaced: Replaced): Unit = {
-    val table = OpenTable.load(opened.storage)
-    val none  = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
-    FrameWrite.overwrite(session, table, Map.empty, none, WriteSource.SqlInsert, Some(replaced))
+    val table   = OpenTable.load(opened.storage)
+    val none    = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
+    val options = Map(Options.Operation.key -> WriteOperation.Insert.name) // whatever the session's INSERTs do
+    FrameWrite.overwrite(session, table, options, none, WriteSource.SqlInsert, Some(replaced))
     ()
   }
 

@@ -6,7 +6,7 @@ import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.StatementSession
 import io.merganser.spark.write.place.StoredKeyForm
-import io.merganser.table.options.{Names, WriteSource}
+import io.merganser.table.options.{Names, WriteOperation, WriteSource}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
@@ -32,9 +32,13 @@ private[sql] final case class CommandTarget(
   private val table  = resolved.table.asInstanceOf[MerganserTable]
   private val opened = table.opened
 
-  val settings: WriteConfig = StoredKeyForm.settled(
-    WriteConfig.parse(StatementSession.options(session), FrameWrite.sessionConf(session), opened.config,
-      WriteSource.SqlChange), opened)
+  val settings: WriteConfig = {
+    val options   = StatementSession.options(session)
+    val operation = if (statement == "DELETE") WriteOperation.Delete else WriteOperation.Upsert
+    WriteConfig.ofCall(options, operation.name)
+    StoredKeyForm.settled(WriteConfig.parse(options, FrameWrite.sessionConf(session), opened.config,
+        WriteSource.SqlChange), opened)
+  }
 
   /** Data columns as the table stores them after the statement. */
   val schema: StructType = incoming.fold(opened.schema) { columns =>

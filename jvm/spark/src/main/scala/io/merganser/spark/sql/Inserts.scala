@@ -41,23 +41,33 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
       target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
         val config   = table.opened.config
         val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
-        val isOpen   = isInsert && equatedColumns(write.deleteExpr) < math.max(1, config.partitionFields.size)
         val options  = write.writeOptions - MerganserTable.LackingColumns
-        if (!isOpen && !isInsert) OverwriteMode.requireNot(dynamic = true, options, "a condition")
-        val unnamed = if (isOpen) Overwrites.unnamed(session, config, options) else Replaced.All
-        val replaced =
-          if (unnamed != Replaced.All) Some(unnamed)
-          else if (write.deleteExpr == Literal.TrueLiteral) None
-          else Some(Replaced.Where(write.deleteExpr.sql, table.partitionValues.matching(write.deleteExpr)))
+        val unnamed =
+          if (isInsert) {
+            val values = equatedColumns(write.deleteExpr)
+            Overwrites.ofInsert(session, config, options, isOpen = values < math.max(1, config.partitionFields.size),
+              hasValues = values > 0)
+          } else {
+            OverwriteMode.requireNot(dynamic = true, options, "a condition")
+            None
+          }
+        val replaced = unnamed.orElse(
+          if (write.deleteExpr == Literal.TrueLiteral) None
+          else Some(Replaced.Where(write.deleteExpr.sql, table.partitionValues.matching(write.deleteExpr))))
         replaced.fold(write)(r =>
           write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
   }
 
-  /** For statements, Spark chose a dynamic overwrite by its own setting only, so it is decided again. */
+  /**
+   * For statements, Spark chose a dynamic overwrite by its own setting only, so it is decided again. The plan no longer
+   * has the values of PARTITION.
+   */
   private def ofDynamic(write: OverwritePartitionsDynamic, table: MerganserTable): Replaced = {
     val (config, options) = (table.opened.config, write.writeOptions - MerganserTable.LackingColumns)
-    if (isStatement(write, write.isByName)) Overwrites.unnamed(session, config, options)
+    if (isStatement(write, write.isByName))
+      Overwrites.ofInsert(session, config, options, isOpen = true, hasValues = config.partitionFields.nonEmpty)
+        .getOrElse(Replaced.All)
     else {
       OverwriteMode.requireNot(dynamic = false, options, "overwritePartitions")
       Overwrites.written(config)

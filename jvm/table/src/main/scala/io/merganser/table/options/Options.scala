@@ -35,7 +35,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     "How a data frame's rows are written. `insert_overwrite` replaces all rows of the partitions that they belong " +
       "to, `insert_overwrite_table` all rows of the table; `delete_partition` removes all rows of partitions. " +
       "`delete` and `delete_partition` need save mode append. On a table without key columns, rows without keys are " +
-      "inserted by default.")
+      "inserted by default. Set in the session, it holds for INSERT and CREATE TABLE … AS SELECT too.")
   val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", AnyString, None,
     "delete_partition: comma-separated partition paths, with `*` for any characters (`2024/*`). Without it, the " +
       "partitions of the frame's rows.")

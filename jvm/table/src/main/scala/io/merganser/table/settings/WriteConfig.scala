@@ -174,6 +174,26 @@ object WriteConfig {
   def operation(options: Map[String, String], sessionConf: Map[String, String]): WriteOperation =
     WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
+  /** The operation that options or session name. */
+  def namedOperation(options: Map[String, String], sessionConf: Map[String, String]): Option[WriteOperation] =
+    Settings.ofWrite(options, sessionConf).explicit(Options.Operation).map(WriteOperation.of)
+
+  /**
+   * The options of a call that is itself an operation.
+   *
+   * @throws MerganserException OPTION_VALUE_INVALID; OPTION_CONFLICT where they name another operation
+   */
+  def ofCall(options: Map[String, String], operation: String): Map[String, String] = {
+    Settings.ofWrite(options, Map.empty).configured(Options.Operation).filterNot(_.value.equalsIgnoreCase(operation))
+      .foreach(other =>
+        throw MerganserException("OPTION_CONFLICT", "key" -> other.name, "value" -> other.value,
+          "otherKey" -> "the operation of the call", "otherValue" -> operation))
+    options.filterNot { case (key, _) =>
+      Options.Operation.names.exists(_.equalsIgnoreCase(key))
+    } +
+      (Options.Operation.key -> operation)
+  }
+
   /** Whether options, session or table name the operation of a data frame's write. */
   def namesOperation(options: Map[String, String], sessionConf: Map[String, String], table: TableConfig): Boolean =
     Settings.ofWrite(options, sessionConf).explicitOrStored(Options.Operation, table.properties).isDefined
@@ -273,7 +293,8 @@ object WriteConfig {
       case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, stored))
       case WriteSource.SqlChange      => WriteOperation.Upsert
       case WriteSource.SqlInsert =>
-        val named = settings.explicitOrStored(Options.SqlInsertOperation, stored)
+        val named =
+          settings.explicit(Options.Operation).orElse(settings.explicitOrStored(Options.SqlInsertOperation, stored))
         val older =
           if (settings.bool(Options.SqlBulkInsert, stored)) Some("bulk_insert")
           else settings.text(Options.SqlInsertMode, stored).map(mode => if (mode == "upsert") "upsert" else "insert")

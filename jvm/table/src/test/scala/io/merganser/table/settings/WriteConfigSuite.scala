@@ -188,12 +188,29 @@ class WriteConfigSuite extends AnyFunSuite {
   test("a SQL INSERT inserts, unless an option names the operation or the older insert mode does") {
     def sql(options: (String, String)*) = WriteConfig.parse(options.toMap, Map.empty, table(), WriteSource.SqlInsert)
     assert(sql().operation == WriteOperation.Insert && sql().storedKeys == StoredKeyPolicy.InsertAgain)
-    assert(sql("hoodie.datasource.write.operation" -> "delete").operation == WriteOperation.Insert)
+    assert(sql("hoodie.datasource.write.operation" -> "delete").operation == WriteOperation.Delete)
+    assert(sql("hoodie.datasource.write.operation" -> "bulk_insert",
+      "hoodie.spark.sql.insert.into.operation" -> "upsert",
+      "hoodie.sql.insert.mode" -> "upsert").operation == WriteOperation.BulkInsert)
+    // As a property of the table it is the default of data frames.
+    val stored = TableConfig(table().properties + ("hoodie.datasource.write.operation" -> "delete"))
+    assert(WriteConfig.parse(Map.empty, Map.empty, stored, WriteSource.SqlInsert).operation == WriteOperation.Insert)
+    assert(parse(stored).operation == WriteOperation.Delete)
     assert(sql("hoodie.spark.sql.insert.into.operation" -> "upsert").operation == WriteOperation.Upsert)
     assert(sql("hoodie.sql.bulk.insert.enable" -> "true").operation == WriteOperation.BulkInsert)
     assert(sql("hoodie.sql.insert.mode" -> "upsert").operation == WriteOperation.Upsert)
     assert(sql("hoodie.sql.insert.mode" -> "strict").storedKeys == StoredKeyPolicy.Fail)
     assert(sql("hoodie.sql.insert.mode" -> "non-strict").storedKeys == StoredKeyPolicy.InsertAgain)
+  }
+
+  test("a call that is an operation refuses an option that is another one, and one that there is not") {
+    val key   = "hoodie.datasource.write.operation"
+    val other = "hoodie.combine.before.upsert" -> "false"
+    assert(WriteConfig.ofCall(Map(other, key.toUpperCase -> "UPSERT"), "upsert") == Map(other, key -> "upsert"))
+    val contradiction = intercept[MerganserException](WriteConfig.ofCall(Map(key -> "delete"), "upsert"))
+    assert(contradiction.condition == "OPTION_CONFLICT" && contradiction.getMessage.contains("delete"))
+    val misspelt = intercept[MerganserException](WriteConfig.ofCall(Map(key -> "upsrt"), "upsert"))
+    assert(misspelt.condition == "OPTION_VALUE_INVALID")
   }
 
   test("rows of SQL's changes are upserted") {

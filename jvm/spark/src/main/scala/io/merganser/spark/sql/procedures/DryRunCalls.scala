@@ -5,6 +5,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, DryRun => WriteDryRun, DryRuns, StatementSession, WriteResult}
 import io.merganser.table.options.{Options, WriteOperation}
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.PreviewedRow
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -39,7 +40,7 @@ object DryRunOf extends Procedure {
       case (None, Some(source)) =>
         val table     = OpenTable.load(session, arguments.tablePath(session))
         val operation = arguments.string("operation").getOrElse(WriteOperation.Upsert.name)
-        val options   = arguments.options("options") ++ dry + (Options.Operation.key -> operation)
+        val options   = WriteConfig.ofCall(arguments.options("options"), operation) ++ dry
         FrameWrite.append(session, table, options, session.table(source))
       case _ => throw arguments.invalid("statement", arguments.string("statement").getOrElse("null"),
           "a statement, or source and table, but not both")

@@ -4,6 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, WriteResult}
 import io.merganser.table.options.WriteOperation
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -29,9 +30,8 @@ object WriteRows extends Procedure {
   override val measures: Seq[String] = (CommitColumns.counts ++ CommitColumns.sums).map(_._1).filter(_ != "elapsed_ms")
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val table = OpenTable.load(session, arguments.tablePath(session))
-    val options =
-      arguments.options("options") + ("hoodie.datasource.write.operation" -> arguments.required("operation"))
+    val table   = OpenTable.load(session, arguments.tablePath(session))
+    val options = WriteConfig.ofCall(arguments.options("options"), arguments.required("operation"))
     Seq(row(FrameWrite.append(session, table, options, session.table(arguments.required("source")))))
   }
 

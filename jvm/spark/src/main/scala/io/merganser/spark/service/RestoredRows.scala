@@ -50,9 +50,9 @@ private[service] object RestoredRows {
   ): Seq[PreviewedStep] = {
     val rows = net(session, table, settings, report).persist()
     try {
-      val counts              = rows.agg(count(col(Now)), count(col(Then)), count(lit(1))).head()
-      val Seq(are, were, all) = (0 to 2).map(counts.getLong)
-      val shown               = rows.orderBy(Key).limit(most).collect().toSeq
+      val counts           = rows.agg(count(col(Now)), count(col(Then)), count(lit(1))).head()
+      val (are, were, all) = (counts.getLong(0), counts.getLong(1), counts.getLong(2))
+      val shown            = rows.orderBy(Key).limit(most).collect().toSeq
       PreviewedStep.rows("rows that differ, as they are and as they were",
         "insert" -> (all - are), "update" -> (are + were - all), "delete" -> (all - were)) ++ shown.map { row =>
         val (now, past) = (Option(row.getString(1)), Option(row.getString(2)))

@@ -43,9 +43,9 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     val plain    = TableConfig(table.properties - "hoodie.table.ordering.fields" - "hoodie.record.merge.mode")
     val ordering = "hoodie.table.ordering.fields"
     for (name <- Seq(ordering, "hoodie.datasource.write.precombine.field")) {
-      val option       = Map(name -> "ts")
-      val Seq(ignored) = WriteConfig.parse(option, Map.empty, plain).ignored
-      assert(ignored.key == name && ignored.instead.contains("the last write wins"))
+      val option  = Map(name -> "ts")
+      val ignored = WriteConfig.parse(option, Map.empty, plain).ignored
+      assert(ignored.map(_.key) == Seq(name) && ignored.head.instead.contains("the last write wins"))
       val shown = EffectiveSettings.of(plain, option, Map.empty).filter(_.conflict.isDefined)
       assert(shown.map(_.key) == Seq(ordering) && shown.head.conflict.exists(_.contains("'ts'")))
       assert(WriteConfig.parse(Map.empty, option, plain).ignored.isEmpty)

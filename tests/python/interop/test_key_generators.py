@@ -14,9 +14,9 @@ from frames import frame, load, properties, refused, save
 from option_names import KEY
 from pyspark.sql import SparkSession
 
-from interop.hudi_engine import HudiEngine
+from interop.hudi_engine import HudiEngine, HudiError
 from interop.merganser_engine import MerganserEngine
-from merganser import MerganserError
+from merganser import MerganserError, Table
 
 PARTITION = "hoodie.datasource.write.partitionpath.field"
 CLASS, TYPE = "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.keygenerator.type"
@@ -130,3 +130,64 @@ def test_a_table_in_which_hudi_has_stored_timestamps_of_keys_in_both_forms_is_re
     save(ours.spark.sql(whole), copy, {KEY: "id,at"})
     save(ours.spark.sql(whole), copy, {})
     assert [key for (key,) in ours.read(copy).select(["id"])] == [1, 2, 3, 4, 5]
+
+
+VALIDATION, ENCODING = "hoodie.write.complex.keygen.validation.enable", "hoodie.write.complex.keygen.new.encoding"
+
+
+def test_single_keys_without_their_name_are_not_taken_to_version_9_by_either_engine_and_doubled_by_none_of_ours(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table, name, columns = tmp_path / "t", f"merganser.`{tmp_path / 't'}`", "id int, name string, part string"
+    options = {
+        "hoodie.table.name": "t",
+        KEY: "id",
+        PARTITION: "part",
+        CLASS: "org.apache.hudi.keygen.ComplexKeyGenerator",
+        "hoodie.write.table.version": "8",
+        ENCODING: "true",
+    }
+    rows = [[1, "one", "x"], [2, "two", "x"]]
+    hudi.write(table, columns, rows, mode="overwrite", options={**options, VALIDATION: "false"})
+    assert ours.read(table).select(["_hoodie_record_key"]) == [["1"], ["2"]]
+    ours.upsert(table, columns, [[1, "ours", "x"]])
+    newest = {**options, "hoodie.write.table.version": "9"}
+    with pytest.raises(HudiError, match="complex key generator with a single record key field"):
+        hudi.write(table, columns, rows, options=newest)
+    refused(lambda: ours.spark.sql(f"CALL upgrade_table(path => '{table}')"), "KEYS_WITHOUT_NAME", "'1'", "'id:1'")
+    # What Hudi does where it is permitted: the upgraded table has each key of the write twice.
+    hudi.write(table, columns, [[3, "three", "x"]], options={**newest, VALIDATION: "false"})
+    assert properties(table)["hoodie.table.version"] == "9"
+    assert ours.read(table).select(["_hoodie_record_key"]) == [["1"], ["2"], ["id:3"]]
+    refused(lambda: ours.upsert(table, columns, [[1, "again", "x"]]), "KEYS_WITHOUT_NAME", "'1'")
+    refused(lambda: ours.spark.sql(f"DELETE FROM {name} WHERE id = 1"), "KEYS_WITHOUT_NAME", "'1'")
+    ours.spark.sql(f"INSERT OVERWRITE {name} SELECT id, name, part FROM {name}")
+    hudi.write(table, columns, [[1, "hudi", "x"]], options=newest)
+    ours.upsert(table, columns, [[2, "ours", "x"]])
+    expected = [["id:1", "hudi"], ["id:2", "ours"], ["id:3", "three"]]
+    both = ["_hoodie_record_key", "name"]
+    assert ours.read(table).select(both) == hudi.read(table).select(both) == expected
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_find_each_others_rows(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
+) -> None:
+    table, name = tmp_path / "t", f"merganser.`{tmp_path / 't'}`"
+    by = f"times_{kind}"
+    hudi.sql(
+        f"CREATE TABLE {by} (id INT, v STRING, ts TIMESTAMP) USING hudi PARTITIONED BY (ts) LOCATION '{table}' "
+        f"TBLPROPERTIES (primaryKey = 'id', type = '{kind}')",
+        f"INSERT INTO {by} VALUES (1, 'a', TIMESTAMP '2024-01-05 18:00:00.789'), (2, 'n', NULL)",
+        f"UPDATE {by} SET v = 'hudi' WHERE id = 1",
+    )
+    columns, at = "id int, v string, ts timestamp", "2024-01-05T18:00:00.789000"
+    assert Table.load(ours.spark, str(table)).verify().ok
+    ours.upsert(table, columns, [[1, "ours", at], [3, "new", at]])
+    ours.spark.sql(f"UPDATE {name} SET v = 'updated' WHERE id = 3")
+    ours.spark.sql(f"DELETE FROM {name} WHERE id = 2")
+    hudi.sql(f"UPDATE {by} SET v = 'back' WHERE id = 1")
+    expected = [[1, "back"], [3, "updated"]]
+    assert ours.read(table).select(["id", "v"]) == hudi.read(table).select(["id", "v"]) == expected
+    assert {path for (path,) in ours.read(table).select(["_hoodie_partition_path"])} == {"ts=2024-01-05 18%3A00%3A00"}
+    assert Table.load(ours.spark, str(table)).verify().ok

@@ -76,15 +76,15 @@ object FrameWrite {
   ): WriteResult = {
     val table    = upgradedOnRequest(session, opened, options)
     val named    = KeylessFrames.options(options, sessionConf(session), table.config, frame, source)
-    val settings = StoredKeyForm.settled(WriteConfig.parse(named, sessionConf(session), table.config, source), table)
+    val parsed   = WriteConfig.parse(named, sessionConf(session), table.config, source)
+    val replaced = Overwrites.ofOperation(parsed.operation, table.config, options)
+    val settings = settled(parsed, table, replaced)
     val seen     = readAt.orElse(SnapshotPinning.readAt(frame, table.storage))
     if (settings.operation == WriteOperation.DeletePartition) {
       val none = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
       run(session, table, settings, none, table.schema, Overwrites.dropped(table, settings, frame), seen)
     } else
-      run(session, table, settings, frame, columns(table, settings, frame),
-        Overwrites.ofOperation(settings.operation, table.config, options),
-        seen)
+      run(session, table, settings, frame, columns(table, settings, frame), replaced, seen)
   }
 
   /**
@@ -106,19 +106,24 @@ object FrameWrite {
       withColumns: Boolean = false
   ): WriteResult = {
     val table = upgradedOnRequest(session, opened, options)
-    val settings =
+    val parsed =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
       catch {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name,
             "conflict" -> e.getMessage).causedBy(e)
       }
-    val gone = Overwrites(session, table.config, settings, options, replaced, source)
+    val gone     = Overwrites(session, table.config, parsed, options, replaced, source)
+    val settings = settled(parsed, table, gone)
     val data =
       if (withColumns) ColumnOrder.ofNew(storedSchema(table.config, frame), table.config.partitionFields)
       else columns(table, settings, frame)
     run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, table.storage)))
   }
+
+  private def settled(parsed: WriteConfig, table: OpenTable, replaced: Replaced): WriteConfig =
+    if (replaced == Replaced.All) StoredKeyForm.settledUnlessSet(parsed, table)
+    else StoredKeyForm.settled(parsed, table)
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
     if (

@@ -221,6 +221,7 @@ object ServicePreviews {
       set(key, config.properties.get(key), upgraded.properties.get(key)))
     if (config.version >= upgraded.version) Nil
     else {
+      StoredKeyForm.requireUpgradable(session, settings, table)
       val logs = if (config.isMergeOnRead) table.view.slices.filter(_.logs.nonEmpty) else Nil
       failedWrites(table, settings) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
         RuleComparison.ofUpgrade(session, table, settings, upgraded, rows).steps

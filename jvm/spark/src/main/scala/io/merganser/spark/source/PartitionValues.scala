@@ -4,9 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyStrings
-import io.merganser.table.options.Options
 import io.merganser.table.properties.PartitionKind
 import io.merganser.table.schema.FrameCheck
+import io.merganser.table.slice.PathTimes
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}
@@ -25,9 +25,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param declared the table's columns as its catalog declares them: values of CHAR columns are padded to their length
  */
 final class PartitionValues(table: OpenTable, declared: StructType) {
-  private val config = table.config
-  private val isLogicalTime =
-    config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
+  private val config    = table.config
   private val formatted = config.partitionSpec.filter(_.kind == PartitionKind.Timestamp).map(_.name).toSet
 
   /** One column per level. CHAR and VARCHAR are strings here. */
@@ -144,9 +142,9 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
       val plain = if (config.urlEncode) PartitionPruning.unescape(level) else level
       val text  = if (config.hasSlashedDates) plain.replace('/', '-') else plain
       dataType match {
-        case StringType                       => UTF8String.fromString(text)
-        case TimestampType if isLogicalTime   => java.sql.Timestamp.valueOf(text).getTime * 1000L
-        case TimestampType | TimestampNTZType => text.toLong
+        case StringType       => UTF8String.fromString(text)
+        case TimestampType    => PathTimes.micros(text)
+        case TimestampNTZType => text.toLong
         case other =>
           val found = Cast(Literal(text), other, Some("UTC"), EvalMode.LEGACY).eval()
           if (found == null) throw new IllegalArgumentException(text)

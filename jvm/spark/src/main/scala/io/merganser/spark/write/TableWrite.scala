@@ -169,7 +169,9 @@ final class TableWrite(
       looksUpAllPartitions: Boolean
   )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
     val started = System.nanoTime()
-    StoredKeyForm.requireOne(session, settings, opened)
+    // One that only removes partitions stores no key, and one that replaces all rows may store them in any form.
+    if (!replaced.isInstanceOf[Replaced.Dropped] && replaced != Replaced.All)
+      StoredKeyForm.requireOne(session, settings, opened)
     val index       = fixedIndex.getOrElse(IndexResolver.resolve(settings.index, opened))
     val isOverwrite = replaced != Replaced.Nothing
     val action =
@@ -181,11 +183,13 @@ final class TableWrite(
           val table = new OpenTable(storage, config, transaction.timeline)
           requireSameColumns(table, transaction.instant)
           // With a base file left by a dead writer, other engines' readers would lose later updates of its group.
-          def moveOrphans(partitions: Seq[String]): Unit =
+          def listed(partitions: Seq[String]): Unit = {
+            StoredKeyForm.requireOneIn(session, settings, table, table.view.slicesOfAny(partitions))
             if (!transaction.isDryRun)
               partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
+          }
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
-          val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, moveOrphans)
+          val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, listed)
           val incoming = rows(table, slices, transaction.instant)
           prepared = Some(incoming)
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)

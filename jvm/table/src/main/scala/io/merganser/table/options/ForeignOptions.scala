@@ -138,7 +138,7 @@ object ForeignOptions {
     "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation",
     "hoodie.spark.sql.optimized.writes.enable",
     "hoodie.table.partition_extractor_class", "hoodie.write.application.id",
-    "hoodie.write.can.ignore.post.commit.failures", "hoodie.write.complex.keygen.validation.enable",
+    "hoodie.write.can.ignore.post.commit.failures",
     "hoodie.write.empty.clean.interval.hours",
     "hoodie.write.ignore.failed", "hoodie.write.markers.type", "hoodie.write.merge.handle.fallback",
     "hoodie.write.record.positions", "hoodie.write.status.storage.level", "hoodie.write.tagged.record.storage.level",

@@ -123,6 +123,10 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
   val AllowUnknownProperties: OptionEntry = write("spark.merganser.write.allowUnknownProperties", Bool, Some("false"),
     "A table is written even if `hoodie.properties` or the timeline contains something unknown here. `false`: the " +
       "write is refused.")
+  val ComplexKeyValidation: OptionEntry = write("hoodie.write.complex.keygen.validation.enable", Bool, Some("true"),
+    "An upgrade, or a write to a table that another engine has upgraded to version 9, is refused if the table has " +
+      "the COMPLEX key generator, one key column and keys `1`, which are `id:1` in version 9; so is a write that " +
+      "looks up keys in a table with keys of both forms. `false`: neither is checked, and rows may be stored twice.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"),
       "A write without rows makes a commit too. One with a transaction always does.")
@@ -299,7 +303,8 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     SqlDuplicates,
     SqlInsertMatching,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
-    AutoUpgrade, DropIndexes, DropMetadataTable, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize,
+    AutoUpgrade, DropIndexes, DropMetadataTable, AllowUnknownProperties, ComplexKeyValidation,
+    AllowEmptyCommit, SmallFileLimit, MaxFileSize,
     RowGroupSize,
     PageSize, Dictionary, RecentRows,
     Codec, BloomEntries,

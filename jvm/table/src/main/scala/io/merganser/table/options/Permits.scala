@@ -1,14 +1,16 @@
 package io.merganser.table.options
 
 /**
- * What a write may do to what other engines maintain in a table.
+ * What a write may do although it is refused by default.
  *
  * @param dropIndexes       remove indexes that other engines maintain in the metadata table
  * @param unknownProperties write although `hoodie.properties` has an unknown property
  * @param dropMetadataTable remove the metadata table with what engines rebuild by themselves
+ * @param otherKeyNames     store keys with the name of their single column beside keys without it
  */
 final case class Permits(
     dropIndexes: Boolean = false,
     unknownProperties: Boolean = false,
-    dropMetadataTable: Boolean = true
+    dropMetadataTable: Boolean = true,
+    otherKeyNames: Boolean = false
 )

@@ -108,7 +108,8 @@ private[options] trait TableOptions extends OptionDefinitions {
     "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970. A table of " +
       "Hudi's, which does not store it, keeps the form of its keys.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
-    "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
+    "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`. " +
+      "A table of Hudi's, which does not store it, keeps the form of its keys until a write replaces all rows.")
 
   /** How keys are formatted as strings; Hudi's tables do not store it. */
   private[table] val KeyForms: Seq[OptionEntry] = Seq(LogicalTimestamp, ComplexKeyWithoutName)

@@ -29,6 +29,7 @@ object TableAccess {
     Permits(
       settings.bool(Options.DropIndexes, stored),
       settings.bool(Options.AllowUnknownProperties, stored),
-      settings.bool(Options.DropMetadataTable, stored)
+      settings.bool(Options.DropMetadataTable, stored),
+      otherKeyNames = !settings.bool(Options.ComplexKeyValidation, stored)
     )
 }

@@ -1,7 +1,6 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, Literal}
 import org.apache.spark.sql.types.{StringType, StructField, TimestampNTZType, TimestampType}
@@ -10,8 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Values of partition columns, from partition paths. */
 private[slice] object PathValues {
 
-  private val Null    = "__HIVE_DEFAULT_PARTITION__"
-  private val Escaped = "%([0-9A-Fa-f]{2})".r
+  private val Null = "__HIVE_DEFAULT_PARTITION__"
 
   /**
    * One string for each partition column; null for the level that null and the empty string have. A single column has
@@ -26,7 +24,7 @@ private[slice] object PathValues {
       throw unknown(config, path, names.mkString(", "))
     levels.zip(names).map { case (level, name) =>
       val text  = if (config.hiveStyle) level.stripPrefix(s"$name=") else level
-      val plain = if (config.urlEncode) unescaped(text) else text
+      val plain = if (config.urlEncode) PathTimes.unescaped(text) else text
       if (text == Null) null
       else UTF8String.fromString(if (config.hasSlashedDates) plain.replace('/', '-') else plain)
     }
@@ -44,20 +42,14 @@ private[slice] object PathValues {
     else
       try {
         val found = column.dataType match {
-          case TimestampType if hasTimes(config) => java.sql.Timestamp.valueOf(text.toString).getTime * 1000L
-          case TimestampType | TimestampNTZType  => text.toString.toLong
-          case other => Cast(Literal(text, StringType), other, Some("UTC"), EvalMode.LEGACY).eval()
+          case TimestampType    => PathTimes.micros(text.toString)
+          case TimestampNTZType => text.toString.toLong
+          case other            => Cast(Literal(text, StringType), other, Some("UTC"), EvalMode.LEGACY).eval()
         }
         if (found == null) throw unreadable else found
       } catch { case e: IllegalArgumentException => throw unreadable.causedBy(e) }
   }
 
-  private def hasTimes(config: TableConfig): Boolean =
-    config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
-
   private def unknown(config: TableConfig, path: String, columns: String) =
     MerganserException("PARTITION_VALUES_NOT_IN_PATH", "table" -> config.name, "path" -> path, "columns" -> columns)
-
-  private def unescaped(text: String): String = Escaped.replaceAllIn(text,
-    found => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(found.group(1), 16).toChar.toString))
 }

@@ -2,6 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.service.{DuplicateCopy, DuplicateRepair}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.StoredKeyForm
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -46,7 +47,7 @@ object RepairDeduplicate extends TableProcedure {
       throw arguments.invalid("repaired_output_path", folder, "no folder: the table itself is repaired"))
     arguments.string("dedupe_type").filterNot(t => Types.contains(t.toLowerCase(Locale.ROOT))).foreach(other =>
       throw arguments.invalid("dedupe_type", other, Types.mkString(", ")))
-    val settings  = arguments.settings(session, table)
+    val settings  = StoredKeyForm.settled(arguments.settings(session, table), table)
     val partition = arguments.string("duplicated_partition_path")
     if (DryRun.of(arguments)) {
       val found = DuplicateRepair.preview(session, table, settings, partition, arguments.limit(this).get)

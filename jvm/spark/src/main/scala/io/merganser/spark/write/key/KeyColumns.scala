@@ -16,21 +16,28 @@ import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 
 /**
- * How keys are formatted as strings, where tables differ.
+ * How keys and paths are formatted as strings, where tables differ.
  *
  * @param namedSingleKey    COMPLEX generator with one key column: `id:1`, not `1`
  * @param logicalTimestamps timestamps as `2024-01-02 03:04:05.678`, not as microseconds since 1970
+ * @param timestampLevels   timestamps in partition paths
  */
-final case class KeyForm(namedSingleKey: Boolean, logicalTimestamps: Boolean)
+final case class KeyForm(namedSingleKey: Boolean, logicalTimestamps: Boolean, timestampLevels: TimestampLevel)
 
 object KeyForm {
+
+  /** Of a write's settings alone: the form of timestamps in the table's partition paths. */
+  private[write] val TimestampLevels = "merganser.partition.timestamps"
 
   /** From the table's properties. */
   def of(config: TableConfig): KeyForm = {
     def flag(key: String) = config.properties.get(key).exists(_.trim.equalsIgnoreCase("true"))
+    val logicalTimestamps = flag(Options.LogicalTimestamp.key)
+    def byKeys            = if (logicalTimestamps) TimestampLevel.Logical else TimestampLevel.Micros
     KeyForm(
       namedSingleKey = config.version >= 9 || !flag(Options.ComplexKeyWithoutName.key),
-      logicalTimestamps = flag(Options.LogicalTimestamp.key)
+      logicalTimestamps = logicalTimestamps,
+      timestampLevels = config.properties.get(TimestampLevels).flatMap(TimestampLevel.named).getOrElse(byKeys)
     )
   }
 }
@@ -70,8 +77,13 @@ object KeyColumns {
 
   def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val levels = config.partitionSpec.map { case PartitionField(field, kind) =>
-      val value = if (kind == PartitionKind.Timestamp) time(config, schema, field) else asString(schema, field, form)
-      val plain = static(if (config.urlEncode) "encodedLevel" else "level", value)
+      val isFormatted = kind == PartitionKind.Timestamp
+      val isSeconds   = !isFormatted && form.timestampLevels == TimestampLevel.Seconds && isTimestamp(schema, field)
+      val value =
+        if (isFormatted) time(config, schema, field)
+        else if (isSeconds) static("seconds", column(schema, field)._1)
+        else asString(schema, field, form.copy(logicalTimestamps = form.timestampLevels == TimestampLevel.Logical))
+      val plain = static(if (config.urlEncode || isSeconds) "encodedLevel" else "level", value)
       val level = if (config.hasSlashedDates) translate(plain, "-", "/") else plain
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }
@@ -131,6 +143,10 @@ object KeyColumns {
     val name     = if (topLevel) quoted(found.name) else field.split('.').map(quoted).mkString(".")
     (col(name), found.dataType)
   }
+
+  /** Whether a level of the path may be in one of several forms. */
+  private[spark] def isTimestamp(schema: StructType, field: String): Boolean =
+    FrameCheck.find(schema, field).exists(_.dataType == TimestampType)
 
   private def asString(schema: StructType, field: String, form: KeyForm): Column = {
     val (value, dataType) = column(schema, field)

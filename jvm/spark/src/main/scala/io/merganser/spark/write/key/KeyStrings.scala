@@ -31,6 +31,14 @@ object KeyStrings {
   def timestamp(micros: Long): UTF8String =
     UTF8String.fromString(new java.sql.Timestamp(Math.floorDiv(micros, 1000L)).toString)
 
+  /** As Hudi's SQL statements print a timestamp in a path: in the JVM's zone, truncated to seconds. */
+  def seconds(micros: Long): UTF8String = {
+    val time = java.time.Instant.ofEpochMilli(micros / 1000L).atZone(java.time.ZoneId.systemDefault)
+    UTF8String.fromString(Seconds.format(time))
+  }
+
+  private[this] val Seconds = java.time.format.DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss")
+
   /** Every digit of the scale, never an exponent. */
   def decimal(value: Decimal): UTF8String = UTF8String.fromString(value.toJavaBigDecimal.toPlainString)
 

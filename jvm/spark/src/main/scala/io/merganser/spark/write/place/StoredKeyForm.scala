@@ -5,65 +5,111 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.FileNames
 import io.merganser.table.options.{OptionEntry, Options, StoredKeyPolicy, WriteOperation}
-import io.merganser.table.schema.{FrameCheck, MetaColumns}
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.FrameCheck
 import io.merganser.table.settings.{KeyGenerator, WriteConfig}
-import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, LogVisibility, SliceReader, TableFileReader}
+import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.merganser.Partitions
-import org.apache.spark.sql.types.{StructType, TimestampType}
-
-import scala.collection.mutable
+import org.apache.spark.sql.types.TimestampType
 
 import java.io.FileNotFoundException
 
 /**
- * The form of a table's stored keys, where its properties leave it open: Hudi's writers choose it by an option that no
- * table stores, and with another form a key would be stored a second time. One footer of a base file shows it.
+ * The form of a table's stored keys and paths, where its properties leave it open: Hudi's writers choose it by an
+ * option that no table stores, and with another form a key would be stored a second time. One footer of a base file
+ * shows it.
  */
 object StoredKeyForm {
 
   /** Commits that are searched for a base file. */
   private val Searched = 20
 
-  private val Micros  = "-?\\d+".r
-  private val Logical = "-?\\d{4,}-\\d\\d-\\d\\d .*".r
-
   /**
-   * The settings with the form of the stored keys.
+   * The settings with the form of the stored keys and paths.
    *
    * @throws MerganserException CONFIG_CONFLICT if an option requests another form
    */
   def settled(settings: WriteConfig, table: OpenTable): WriteConfig = {
+    val (key, found) = byStoredKey(settings, table)
+    for ((name, stored) <- found; requested <- settings.keyForm.get(name) if requested != stored)
+      throw MerganserException("CONFIG_CONFLICT", "key" -> name, "value" -> requested, "stored" -> stored,
+        "by" -> s"by its stored key '$key', table '${table.config.name}' has")
+    StoredPathForm.settled(settings.copy(keyForm = settings.keyForm ++ found), table)
+  }
+
+  /** The same for a write that replaces all rows: options may request another form. */
+  def settledUnlessSet(settings: WriteConfig, table: OpenTable): WriteConfig = {
+    val (_, found) = byStoredKey(settings, table)
+    StoredPathForm.settled(settings.copy(keyForm = found ++ settings.keyForm), table)
+  }
+
+  /** A stored key, and the values of the options with which it was made; none of those that it does not show. */
+  private def byStoredKey(settings: WriteConfig, table: OpenTable): (String, Map[String, String]) = {
     val open = undecided(table)
-    if (open.isEmpty) settings
-    else newestKey(table).fold(settings) { key =>
-      val found = open.flatMap(entry => isSet(entry, key, table).map(entry.key -> _.toString))
-      for ((name, stored) <- found; requested <- settings.keyForm.get(name) if requested != stored)
-        throw MerganserException("CONFIG_CONFLICT", "key" -> name, "value" -> requested, "stored" -> stored,
-          "by" -> s"by its stored key '$key', table '${table.config.name}' has")
-      settings.copy(keyForm = settings.keyForm ++ found)
-    }
+    val key  = if (open.isEmpty) None else newestKey(table, settings)
+    val found =
+      for (text <- key.toSeq; (entry, forms) <- open; form <- forms.of(text)) yield entry.key -> form.toString
+    (key.getOrElse(""), found.toMap)
   }
 
   /**
-   * Refuses a write that looks up keys, where keys with timestamps are stored in both forms: a row would be stored a
-   * second time. Keys are sorted as strings, so only all of them show it.
+   * Refuses a write after which a key or path would be stored in two forms, so that its row would be stored twice.
    *
-   * @throws MerganserException KEY_FORMS_MIXED
+   * @throws MerganserException KEY_FORMS_MIXED, KEYS_WITHOUT_NAME, and what [[StoredPathForm.requireOne]] throws
    */
-  private[write] def requireOne(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit =
-    if (table.config.storesKeys && looksUpKeys(settings) && undecided(table).contains(Options.LogicalTimestamp)) {
-      val slices = table.view.slices
-      val inLogs = LogInserts.in(slices.toIndexedSeq, table.config, table.timeline, table.hasRings)
-      val scan   = new KeyScan(table, settings, inLogs)
-      val tasks  = math.min(slices.size, session.sparkContext.defaultParallelism)
-      if (tasks > 0) {
-        val examples = Partitions.collect(session.sparkContext.parallelize(slices.zipWithIndex, tasks))(scan.examples)
-        for (logical <- examples.find(_._1); micros <- examples.find(!_._1))
-          throw MerganserException("KEY_FORMS_MIXED", "table" -> table.config.name, "one" -> logical._2,
-            "other" -> micros._2)
-      }
+  private[write] def requireOne(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit = {
+    // Keys with timestamps are sorted as strings, so only all of them show whether there are two forms.
+    for ((Options.LogicalTimestamp, forms) <- undecided(table) if table.config.storesKeys && looksUpKeys(settings))
+      requireOneForm(table, KeyScan.of(session, table, settings.rule, forms, table.view.slices),
+        "an upsert and a bulk insert of another engine store timestamps in different forms")
+    if (table.config.version >= 9 && mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+      val field = table.config.recordKeyFields.head
+      newestKey(table, settings).filter(WithoutName(field).of(_).contains(true)).foreach(key =>
+        throw withoutName(table, "write to", key))
     }
+    StoredPathForm.requireOne(session, settings, table)
+  }
+
+  /**
+   * The same for single keys of which some may lack the name, among those of slices in which a write looks up keys.
+   *
+   * @throws MerganserException KEY_FORMS_MIXED, KEYS_WITHOUT_NAME
+   */
+  private[write] def requireOneIn(
+      session: SparkSession,
+      settings: WriteConfig,
+      table: OpenTable,
+      slices: => Seq[FileSlice]
+  ): Unit =
+    if (looksUpKeys(settings) && mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+      val stored =
+        KeyScan.of(session, table, settings.rule, WithoutName(table.config.recordKeyFields.head), slices)
+      if (table.config.version >= 9) stored.get(true).foreach(key => throw withoutName(table, "write to", key))
+      requireOneForm(table, stored, "Hudi 0.14.1 to 1.0.2 leave out the name of a single key column")
+    }
+
+  /**
+   * Refuses the upgrade of a table with the COMPLEX generator and one key column to version 9, in which its keys have
+   * the column's name, where some have not.
+   *
+   * @throws MerganserException KEYS_WITHOUT_NAME
+   */
+  private[spark] def requireUpgradable(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit =
+    if (mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+      val forms = WithoutName(table.config.recordKeyFields.head)
+      KeyScan.of(session, table, settings.rule, forms, table.view.slices).get(true).foreach(key =>
+        throw withoutName(table, "upgrade", key))
+    }
+
+  private def requireOneForm(table: OpenTable, stored: Map[Boolean, String], reason: String): Unit =
+    for (one <- stored.get(true); other <- stored.get(false))
+      throw MerganserException("KEY_FORMS_MIXED", "table" -> table.config.name, "one" -> one, "other" -> other,
+        "reason" -> reason)
+
+  private def withoutName(table: OpenTable, what: String, key: String): MerganserException =
+    MerganserException("KEYS_WITHOUT_NAME", "what" -> what, "table" -> table.config.name, "key" -> key,
+      "expected" -> s"${table.config.recordKeyFields.head}:$key", "encoding" -> Options.ComplexKeyWithoutName.key,
+      "validation" -> Options.ComplexKeyValidation.key)
 
   private def looksUpKeys(settings: WriteConfig): Boolean = settings.operation match {
     case WriteOperation.Upsert | WriteOperation.Delete => true
@@ -72,91 +118,43 @@ object StoredKeyForm {
     case _ => false
   }
 
-  /** Reads stored keys in tasks. */
-  private final class KeyScan(table: OpenTable, settings: WriteConfig, inLogs: Set[Int]) extends Serializable {
-    private val fields    = table.config.recordKeyFields
-    private val times     = timeFields(table)
-    private val keyColumn = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    private val merging =
-      new SliceReader(table.storage, table.config, settings.rule, table.schema, keyColumn,
-        LogVisibility(table.timeline), rowKey = table.rowKey)
-    private val storage = table.storage
-    private val config  = table.config
-    private val rowKey  = table.rowKey
-    private val history = table.timeline.history
-
-    /** At most one key of each form, with whether it has the logical one. */
-    def examples(slices: Iterator[(FileSlice, Int)]): Iterator[(Boolean, String)] = {
-      val found   = mutable.Map.empty[Boolean, String]
-      val columns = new DerivedColumns(config, keyColumn, rowKey)
-      while (found.size < 2 && slices.hasNext) {
-        val (slice, position)       = slices.next()
-        def look(key: String): Unit = isLogical(key, fields, times).foreach(form => found.getOrElseUpdate(form, key))
-        if (inLogs(position)) {
-          val open = merging.merge(slice)
-          try while (open.merge.next()) look(open.layout.key(open.merge.row).toString)
-          finally open.close()
-        } else slice.base.foreach { base =>
-          val reader = new TableFileReader(storage, slice.partitionPath, base, columns,
-            versions = history.map(_.columns(base.instant)))
-          try reader.rows().foreach(row => look(row.getString(0)))
-          finally reader.close()
-        }
-      }
-      found.iterator
-    }
-  }
-
-  private def undecided(table: OpenTable): Seq[OptionEntry] = {
+  /** What the table's properties leave open, with how a key shows whether the option was set. */
+  private def undecided(table: OpenTable): Seq[(OptionEntry, KeyForms)] = {
     val config                 = table.config
     def isOpen(e: OptionEntry) = !e.names.exists(config.properties.contains)
-    def isTime(field: String)  = FrameCheck.find(table.schema, field).exists(_.dataType == TimestampType)
     val keys                   = config.recordKeyFields
-    (if (isOpen(Options.LogicalTimestamp) && keys.exists(isTime)) Seq(Options.LogicalTimestamp) else Nil) ++
-      (if (
-         config.version < 9 && isOpen(Options.ComplexKeyWithoutName) && keys.size == 1 &&
-         KeyGenerator.stored(config) == KeyGenerator.Complex
-       ) Seq(Options.ComplexKeyWithoutName)
+    val times                  = timeFields(table)
+    (if (isOpen(Options.LogicalTimestamp) && times.nonEmpty)
+       Seq(Options.LogicalTimestamp -> LogicalTimes(keys, times))
+     else Nil) ++
+      (if (config.version < 9 && isOpen(Options.ComplexKeyWithoutName) && mayLackNames(config))
+         Seq(Options.ComplexKeyWithoutName -> WithoutName(keys.head))
        else Nil)
   }
 
-  /** The value of the option with which the key was made; None if the key does not show it. */
-  private def isSet(entry: OptionEntry, key: String, table: OpenTable): Option[Boolean] = {
-    val fields = table.config.recordKeyFields
-    if (entry == Options.ComplexKeyWithoutName) Some(!key.startsWith(s"${fields.head}:"))
-    else {
-      isLogical(key, fields, timeFields(table))
-    }
-  }
+  /** Version 9 alone excludes keys without the name. A table of it may have been of an earlier one. */
+  private def mayLackNames(config: TableConfig): Boolean =
+    config.storesKeys && config.recordKeyFields.size == 1 && KeyGenerator.stored(config) == KeyGenerator.Complex &&
+      !config.properties.get(Options.ComplexKeyWithoutName.key).exists(_.trim.equalsIgnoreCase("false")) &&
+      !config.properties.get("hoodie.table.initial.version").flatMap(v => scala.util.Try(v.trim.toInt).toOption)
+        .exists(_ >= 9)
 
   private def timeFields(table: OpenTable): Seq[String] =
     table.config.recordKeyFields.filter(f => FrameCheck.find(table.schema, f).exists(_.dataType == TimestampType))
 
-  private def isLogical(key: String, fields: Seq[String], times: Seq[String]): Option[Boolean] =
-    times.flatMap(part(key, fields, _)).collectFirst {
-      case Micros()  => false
-      case Logical() => true
-    }
-
-  /** The string of one field in a key. */
-  private def part(key: String, fields: Seq[String], field: String): Option[String] = {
-    val name  = s"$field:"
-    val start = if (key.startsWith(name)) 0 else key.indexOf(s",$name") + 1
-    if (!key.startsWith(name, start)) { if (fields.size == 1) Some(key) else None }
-    else {
-      val next = fields.lift(fields.indexOf(field) + 1).map(f => key.indexOf(s",$f:", start)).filter(_ >= 0)
-      Some(key.substring(start + name.length, next.getOrElse(key.length)))
-    }
-  }
-
-  /** A key of the newest base file that the newest commits name; if they name none, of any. */
-  private def newestKey(table: OpenTable): Option[String] = {
+  /** A key of the newest base file that the newest commits name; if they name none, of any; else one of a log. */
+  private def newestKey(table: OpenTable, settings: WriteConfig): Option[String] = {
     val newest = table.timeline.completed.reverseIterator.take(Searched)
     val named = table.timeline.metadataOf(newest, most = 1).flatMap(_._2.allStats).filter(stat =>
       stat.path.nonEmpty && !stat.isLogFile && stat.fileSizeInBytes > 0).map(stat =>
       FileNames.path(stat.partitionPath, stat.fileName) -> stat.fileSizeInBytes)
-    def others = table.view.slicesOneByOne(most = 1).flatMap(_.base).map(base => base.path -> base.sizeBytes)
+    def slices = table.view.slicesOneByOne(most = 1)
+    def others = slices.flatMap(_.base).map(base => base.path -> base.sizeBytes)
+    def logged =
+      if (!table.config.storesKeys || !table.config.isMergeOnRead) None
+      else new KeyScan(table, settings.rule, AnyKey).examples(slices.map(_ -> true)).values.headOption
     (named ++ others).flatMap { case (file, bytes) => keyIn(table, file, bytes) }.take(1).toList.headOption
+      .orElse(logged)
   }
 
   /** None if another engine has removed the file, or stored no keys in its footer. */

@@ -231,6 +231,30 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "big" -> 1700000000000L) == "big=2023%2F11%2F14")
   }
 
+  test("timestamps in paths have the form of the table's paths, whatever form those of its keys have") {
+    val at = "ts" -> Instant.parse("2024-01-05T18:00:00.789Z")
+    def in(form: String, more: (String, String)*) =
+      table("ts", "s,ts", more: _*).copy(properties =
+        table("ts", "s,ts", more: _*).properties + (KeyForm.TimestampLevels -> form))
+    val local   = new Timestamp(at._2.toEpochMilli).toString
+    val seconds = local.takeWhile(_ != '.').replace(":", "%3A")
+    assert(texts(in("seconds"), at) == (("ts:1704477600789000", s"x/$seconds")))
+    assert(texts(in("seconds", "hoodie.datasource.write.partitionpath.urlencode" -> "true",
+        "hoodie.datasource.write.hive_style_partitioning" -> "true"), at)._2 == s"s=x/ts=$seconds")
+    assert(texts(in("logical"), at) == (("ts:1704477600789000", s"x/$local")))
+    assert(texts(in("micros", "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "true"),
+      at) == ((s"ts:$local", "x/1704477600789000")))
+    val byId =
+      table("id", "ts").copy(properties = table("id", "ts").properties + (KeyForm.TimestampLevels -> "seconds"))
+    assert(path(byId, "ts" -> null) == "__HIVE_DEFAULT_PARTITION__")
+    for (
+      (level, form) <- Seq("-1" -> "micros", "2024-01-05 18%3A00%3A00" -> "seconds",
+        "2024-01-05 18%3A00%3A00.7" -> "logical", "2024-01-05 18:00:00" -> "seconds")
+    )
+      assert(TimestampLevel.of(level).map(_.name).contains(form), level)
+    assert(TimestampLevel.of("__HIVE_DEFAULT_PARTITION__").isEmpty)
+  }
+
   test("a custom generator mixes plain and time-based levels") {
     val config = table("id", "s:SIMPLE,big:TIMESTAMP", "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS",
       "hoodie.keygen.timebased.output.dateformat" -> "yyyy-MM")

@@ -197,3 +197,35 @@ def test_a_table_with_timestamps_of_two_forms_in_its_paths_or_of_another_time_zo
     finally:
         zones.setDefault(zones.getTimeZone("UTC"))
     save(row, other, {})
+
+
+FORMAT = "hoodie.keygen.timebased.input.dateformat"
+TIMED = {
+    KEY: "id",
+    PARTITION: "at",
+    GENERATOR: "TIMESTAMP",
+    "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("EPOCHMILLISECONDS", "1700000000000"), ("UNIX_TIMESTAMP", "1700000000"), ("SCALAR", "1700000000")],
+)
+def test_a_time_based_partition_column_that_became_a_string_is_written_found_and_verified_by_its_numbers(
+    spark: SparkSession, tmp_path: Path, kind: str, values: str
+) -> None:
+    path, columns = tmp_path / "t", "id int, v string, at string"
+    # A new table needs the format of its strings; a table whose column was a number has none.
+    options = {**TIMED, TYPE: MOR, "hoodie.keygen.timebased.timestamp.type": kind, FORMAT: "yyyy"}
+    save(frame(spark, [], columns), path, options)
+    without(path, FORMAT)
+    save(frame(spark, [(1, "a", values), (2, "b", "86400")], columns), path, {})
+    save(frame(spark, [(1, "new", values)], columns), path, {})
+    spark.sql(f"UPDATE merganser.`{path}` SET v = 'sql' WHERE at = '86400'")
+    rows = load(spark, path)
+    assert rows_of(rows.where(f"at = '{values}'").select("id", "v", "_hoodie_partition_path")) == [
+        (1, "new", "2023-11-14")
+    ]
+    assert rows_of(rows.select("id", "v")) == [(1, "new"), (2, "sql")]
+    assert Table.load(spark, str(path)).verify().ok

@@ -191,3 +191,30 @@ def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_f
     assert ours.read(table).select(["id", "v"]) == hudi.read(table).select(["id", "v"]) == expected
     assert {path for (path,) in ours.read(table).select(["_hoodie_partition_path"])} == {"ts=2024-01-05 18%3A00%3A00"}
     assert Table.load(ours.spark, str(table)).verify().ok
+
+
+@pytest.mark.parametrize(
+    ("unit", "value"), [("EPOCHMILLISECONDS", 1700000000000), ("UNIX_TIMESTAMP", 1700000000), ("SCALAR", 1700000000)]
+)
+def test_a_time_based_column_that_hudis_statements_made_a_string_is_verified_and_written_on(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, unit: str, value: int
+) -> None:
+    table, by = tmp_path / "t", f"timed_{unit.lower()}"
+    options = {
+        "hoodie.table.name": "t",
+        KEY: "id",
+        PARTITION: "at",
+        CLASS: "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+        "hoodie.keygen.timebased.timestamp.type": unit,
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    rows = [[1, "a", value], [2, "b", value]]
+    hudi.write(table, "id int, v string, at bigint", rows, mode="overwrite", options=options)
+    hudi.sql(f"CREATE TABLE {by} USING hudi LOCATION '{table}'", f"UPDATE {by} SET v = 'hudi' WHERE id = 1")
+    assert dict(ours.read(table).business_columns)["at"] == "string"
+    assert Table.load(ours.spark, str(table)).verify().ok
+    ours.upsert(table, "id int, v string, at string", [[2, "ours", str(value)]])
+    ours.spark.sql(f"UPDATE merganser.`{table}` SET v = 'sql' WHERE id = 1")
+    expected = [[1, "sql"], [2, "ours"]]
+    assert ours.read(table).select(["id", "v"]) == hudi.read(table).select(["id", "v"]) == expected
+    assert Table.load(ours.spark, str(table)).verify().ok

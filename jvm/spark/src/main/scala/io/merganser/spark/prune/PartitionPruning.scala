@@ -147,7 +147,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
       text: String,
       isWhole: Boolean = true
   ): Option[PathValue] =
-    if (field.dataType == StringType && time.isText) Some(Formatted(time, text, isWhole))
+    if (field.dataType == StringType) Some(Formatted(time, text, isWhole))
     else time.rangeOf(text).map { case (start, end) => Within(time, field.dataType, start, end) }
 }
 

@@ -55,8 +55,18 @@ final class PartitionTime(
   /** The path of days since 1970. */
   def ofDays(value: Int): UTF8String = ofMillis(value * 86400000L)
 
-  /** The path of a string, parsed by the first input format that fits. */
-  def ofText(value: UTF8String): UTF8String = ofMillis(parse(value.toString))
+  /**
+   * The path of a string, parsed by the first input format that fits. Where the kind is one of numbers, it is a number:
+   * Hudi's SQL statements make strings of the column, and keep its values.
+   */
+  def ofText(value: UTF8String): UTF8String = {
+    val text = value.toString
+    if (isText) ofMillis(parse(text)) else number(text).fold(ofMillis(parse(text)))(ofNumber)
+  }
+
+  private def number(text: String): Option[Long] =
+    try Some(new java.math.BigDecimal(text.trim).longValue)
+    catch { case _: NumberFormatException => None }
 
   /**
    * The range of times with this path, in milliseconds since 1970, without its end; of a path with fewer levels than
@@ -95,9 +105,10 @@ final class PartitionTime(
       try Some(format.parse(text))
       catch { case _: DateTimeParseException => None }
     }.collectFirst { case Some(found) => found }
+    def formats = inputFormats.mkString("in none of the formats '", "', '", "'")
     parsed.map(millis).getOrElse(throw MerganserException("PARTITION_TIME_UNREADABLE", "field" -> field,
-        "value" -> text,
-        "formats" -> inputFormats.mkString("'", "', '", "'")))
+        "value" -> text, "problem" -> (if (isText || inputs.nonEmpty) formats else s"no number, as $kind has it"),
+        "key" -> (if (isText) Options.InputDateFormat.key else Options.TimestampType.key)))
   }
 
   private def millis(parsed: TemporalAccessor): Long = {

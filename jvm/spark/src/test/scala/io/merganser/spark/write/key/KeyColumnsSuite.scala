@@ -231,6 +231,24 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "big" -> 1700000000000L) == "big=2023%2F11%2F14")
   }
 
+  test("a time-based partition whose column became a string has the paths of its numbers") {
+    val format = "hoodie.keygen.timebased.input.dateformat"
+    // A new table needs the format; one whose column was a number has none.
+    def numbers(kind: String, field: String, output: String, more: (String, String)*) = {
+      val config = timed(kind, field, output, (format -> "yyyy") +: more: _*)
+      config.copy(properties = config.properties - format)
+    }
+    assert(path(numbers("EPOCHMILLISECONDS", "s", "yyyy/MM/dd"), "s" -> "1700000000000") == "2023/11/14")
+    assert(path(numbers("EPOCHMICROSECONDS", "s", "yyyy-MM-dd HH"), "s" -> "1700000000000000") == "2023-11-14 22")
+    assert(path(numbers("UNIX_TIMESTAMP", "s", "yyyyMMdd"), "s" -> "1700000000") == "20231114")
+    assert(path(numbers("UNIX_TIMESTAMP", "s", "yyyyMMdd"), "s" -> "1.7E9") == "20231114")
+    assert(path(numbers("SCALAR", "s", "yyyyMMdd", "hoodie.keygen.timebased.timestamp.scalar.time.unit" -> "DAYS"),
+      "s" -> "1") == "19700102")
+    val thrown = intercept[Exception](path(numbers("UNIX_TIMESTAMP", "s", "yyyyMMdd"), "s" -> "2023-11-14"))
+    val texts  = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).map(String.valueOf).mkString
+    assert(texts.contains("PARTITION_TIME_UNREADABLE") && texts.contains("it is no number, as UNIX_TIMESTAMP has it"))
+  }
+
   test("timestamps in paths have the form of the table's paths, whatever form those of its keys have") {
     val at = "ts" -> Instant.parse("2024-01-05T18:00:00.789Z")
     def in(form: String, more: (String, String)*) =

@@ -229,3 +229,47 @@ def test_a_time_based_partition_column_that_became_a_string_is_written_found_and
     ]
     assert rows_of(rows.select("id", "v")) == [(1, "new"), (2, "sql")]
     assert Table.load(spark, str(path)).verify().ok
+
+
+ALLOW = {"spark.merganser.write.allowAmbiguousKeys": "true"}
+
+
+def test_rows_whose_key_or_path_other_values_have_too_are_refused_by_name_unless_they_are_allowed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, name, columns = tmp_path / "t", f"merganser.`{tmp_path / 't'}`", "a string, b string, v string"
+    save(frame(spark, [("x", None, "null"), ("x", "", "empty")], columns), path, {KEY: "a,b"})
+    for row in (("x", "__null__", "v"), ("x", "__empty__", "v"), ("x,b:y", "z", "v")):
+        wrong, mention = frame(spark, [("y", "y", "right"), row], columns), f'"b":"{row[1]}"'
+        for options in ({}, {OPERATION: "insert"}, {OPERATION: "bulk_insert"}, {OPERATION: "delete"}):
+            nothing_is_seen(path, lambda w=wrong, o=options: save(w, path, o), "KEY_AMBIGUOUS", mention)
+        nothing_is_seen(path, lambda r=row: spark.sql(f"INSERT INTO {name} VALUES {r}"), "KEY_AMBIGUOUS", mention)
+    assert rows_of(load(spark, path).select("v")) == [("empty",), ("null",)]
+    save(frame(spark, [("x", "__null__", "literal")], columns), path, ALLOW)
+    spark.sql(f"UPDATE {name} SET v = 'updated' WHERE b = '__null__'")
+    spark.sql(f"DELETE FROM {name} WHERE b = '__null__'")
+    assert rows_of(load(spark, path).select("v")) == [("empty",)]
+
+
+def test_partition_values_with_the_path_of_others_are_refused_and_a_slash_where_it_tells_values_apart_is_not(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    single, double, columns = tmp_path / "single", tmp_path / "double", "id int, p string, q string"
+    both = [(1, "x", "a"), (1, "x/y", "b")]
+    save(frame(spark, both, columns), single, {KEY: "id", PARTITION: "p"})
+    save(frame(spark, both, columns), single, {})
+    assert rows_of(load(spark, single).select("id", "p", "q")) == both
+    wrong = frame(spark, [(1, "__HIVE_DEFAULT_PARTITION__", "a")], columns)
+    nothing_is_seen(single, lambda: save(wrong, single, {}), "PARTITION_AMBIGUOUS", '"p":"__HIVE_DEFAULT_PARTITION__"')
+    save(frame(spark, [(1, "x", "y/z")], columns), double, {KEY: "id", PARTITION: "p,q"})
+    wrong = frame(spark, [(1, "x/y", "z")], columns)
+    nothing_is_seen(double, lambda: save(wrong, double, {}), "PARTITION_AMBIGUOUS", '"p":"x/y"')
+    save(wrong, double, ALLOW)
+    assert rows_of(load(spark, double).select("p", "q")) == [("x/y", "z")]
+
+
+def nothing_is_seen(path: Path, action: Callable[[], object], condition: str, *mentions: str) -> None:
+    """A row is refused once the write has begun: no file of the table and no completed instant is left."""
+    before = [name for name in listing(path) if name.endswith((".parquet", "commit")) or ".log" in name]
+    refused(action, condition, *mentions)
+    assert [name for name in listing(path) if name.endswith((".parquet", "commit")) or ".log" in name] == before

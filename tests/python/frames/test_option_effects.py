@@ -139,6 +139,7 @@ SEEN = {
     "hoodie.payload.event.time.field": "test_event_times.py::test_copy_on_write_keeps_the_range_of_the_rows",
     "hoodie.datasource.write.commitmeta.key.prefix": HERE + "test_options_below_the_prefix_are_kept_in_the_commit",
     "hoodie.write.complex.keygen.validation.enable": "test_key_forms.py::test_a_table_with_single_keys_in_both_forms",
+    "spark.merganser.write.allowAmbiguousKeys": "test_key_forms.py::test_rows_whose_key_or_path_other_values_have_too",
     "hoodie.write.auto.upgrade": "test_upgrade.py::test_an_insert_under_the_session_setting_upgrades",
     "hoodie.allow.empty.commit": HERE + "test_a_write_without_rows_makes_no_commit_where_none_is_wanted",
     "hoodie.parquet.small.file.limit": FILES,

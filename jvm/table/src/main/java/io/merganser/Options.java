@@ -87,6 +87,7 @@ public final class Options {
   public static final String DROP_METADATA_TABLE = "spark.merganser.write.dropMetadataTable";
   public static final String ALLOW_UNKNOWN_PROPERTIES = "spark.merganser.write.allowUnknownProperties";
   public static final String COMPLEX_KEY_VALIDATION = "hoodie.write.complex.keygen.validation.enable";
+  public static final String ALLOW_AMBIGUOUS_KEYS = "spark.merganser.write.allowAmbiguousKeys";
   public static final String ALLOW_EMPTY_COMMIT = "hoodie.allow.empty.commit";
   public static final String SMALL_FILE_LIMIT = "hoodie.parquet.small.file.limit";
   public static final String MAX_FILE_SIZE = "hoodie.parquet.max.file.size";

@@ -2,7 +2,7 @@ package io.merganser.spark.frame
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
-import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema, RowChecks}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{MissingColumns, NullOrdering, Options}
 import io.merganser.table.properties.TableConfig
@@ -59,14 +59,15 @@ object FrameMerge {
     RuleLaws.requireStated(settings.rule, config, schema)
     val allowMissing = settings.missingColumns != MissingColumns.Reject
     val masks        = FrameColumns.provided(changes, schema, settings)
-    val rejects      = settings.nullOrdering == NullOrdering.Reject
+    val checks       = RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.permits.ambiguousKeys)
     val versions =
-      PreparedRows(changes, config, settings.rule, schema, lit(false), allowMissing, rejects, masks)
+      PreparedRows(changes, config, settings.rule, schema, lit(false), allowMissing, checks, masks)
     // Both sides have the same columns.
     val hasFlag = versions.schema.control.nonEmpty
     val rows = stored.map { frame =>
       val flagged = if (hasFlag) frame.withColumn(DeleteCheck.FlagColumn, lit(null).cast(BooleanType)) else frame
-      PreparedRows(flagged, config, settings.rule, schema, lit(false), allowMissing = false, rejectNullOrdering = false)
+      PreparedRows(flagged, config, settings.rule, schema, lit(false), allowMissing = false,
+        checks.copy(nullOrdering = false))
     }
     FrameMerge(rows.map(_.rows), versions.rows, versions.schema,
       CompiledRule(settings.rule, config, versions.schema.layout), schema)

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
-import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema, RowChecks}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
@@ -146,7 +146,7 @@ final class TableWrite(
     val keyed    = if (KeylessTable.is(config)) GeneratedKeys.added(session, frame, instant) else frame
     PreparedRows(keyed, settings.keyed(config), settings.rule, schema, unconditionalDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
-      settings.nullOrdering == NullOrdering.Reject, masks,
+      RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.permits.ambiguousKeys), masks,
       IndexResolver.globalKeys(settings.index, config))
   }
 

@@ -127,6 +127,10 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     "An upgrade, or a write to a table that another engine has upgraded to version 9, is refused if the table has " +
       "the COMPLEX key generator, one key column and keys `1`, which are `id:1` in version 9; so is a write that " +
       "looks up keys in a table with keys of both forms. `false`: neither is checked, and rows may be stored twice.")
+  val AllowAmbiguousKeys: OptionEntry = write("spark.merganser.write.allowAmbiguousKeys", Bool, Some("false"),
+    "Rows are written even if other values have the same record key or partition path: strings `__null__`, " +
+      "`__empty__` and `,b:` (`b` is the next column) in keys of several columns, `__HIVE_DEFAULT_PARTITION__` in " +
+      "paths, and `/` in paths of several strings that are not encoded. `false`: such rows are refused.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"),
       "A write without rows makes a commit too. One with a transaction always does.")
@@ -304,7 +308,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     SqlInsertMatching,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, DropIndexes, DropMetadataTable, AllowUnknownProperties, ComplexKeyValidation,
-    AllowEmptyCommit, SmallFileLimit, MaxFileSize,
+    AllowAmbiguousKeys, AllowEmptyCommit, SmallFileLimit, MaxFileSize,
     RowGroupSize,
     PageSize, Dictionary, RecentRows,
     Codec, BloomEntries,

@@ -30,6 +30,7 @@ object TableAccess {
       settings.bool(Options.DropIndexes, stored),
       settings.bool(Options.AllowUnknownProperties, stored),
       settings.bool(Options.DropMetadataTable, stored),
-      otherKeyNames = !settings.bool(Options.ComplexKeyValidation, stored)
+      otherKeyNames = !settings.bool(Options.ComplexKeyValidation, stored),
+      ambiguousKeys = settings.bool(Options.AllowAmbiguousKeys, stored)
     )
 }

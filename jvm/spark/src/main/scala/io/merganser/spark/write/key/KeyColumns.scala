@@ -144,6 +144,11 @@ object KeyColumns {
     (col(name), found.dataType)
   }
 
+  private[key] def typeOf(schema: StructType, field: String): DataType = column(schema, field)._2
+
+  /** The column, which is no timestamp or decimal, as a string. */
+  private[key] def stringOf(schema: StructType, field: String): Column = column(schema, field)._1.cast(StringType)
+
   /** Whether a level of the path may be in one of several forms. */
   private[spark] def isTimestamp(schema: StructType, field: String): Boolean =
     FrameCheck.find(schema, field).exists(_.dataType == TimestampType)

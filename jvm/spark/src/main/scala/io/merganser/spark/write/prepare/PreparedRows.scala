@@ -1,7 +1,7 @@
 package io.merganser.spark.write.prepare
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
-import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.key.{AmbiguousKeys, KeyColumns}
 import io.merganser.table.options.{IndexType, Names}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
@@ -40,6 +40,14 @@ final case class PreparedRows(
   def named(failure: Throwable): Throwable = RefusedRows.named(failure, aligned, requirements)
 }
 
+/**
+ * Which rows are refused besides those without a key.
+ *
+ * @param nullOrdering  those with a null ordering value
+ * @param ambiguousKeys those whose key or path other values have too
+ */
+private[spark] final case class RowChecks(nullOrdering: Boolean = false, ambiguousKeys: Boolean = true)
+
 object PreparedRows {
 
   /** Columns that identify the stored row that a frame's row changes; null for a new row. */
@@ -60,6 +68,7 @@ object PreparedRows {
    * @param allowMissing    true if absent columns become null, as in a delete by key
    * @param ownMasks        which columns rows provide; the frame's column [[PreparedSchema.Mask]] has the index of each
    *                        row's mask, and without it all rows have the first
+   * @param checks          what rows are refused
    * @param global          how keys are looked up in all partitions, if they are
    */
   def apply(
@@ -69,7 +78,7 @@ object PreparedRows {
       schema: StructType,
       unconditionalDelete: Column,
       allowMissing: Boolean,
-      rejectNullOrdering: Boolean,
+      checks: RowChecks,
       ownMasks: Seq[ColumnMask] = Nil,
       global: Option[IndexType.GlobalKeys] = None
   ): PreparedRows = {
@@ -101,7 +110,7 @@ object PreparedRows {
     val keyRequired =
       Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
-      if (!rejectNullOrdering) Nil
+      if (!checks.nullOrdering) Nil
       else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
         val isRow = !quoted(PreparedSchema.UnconditionalDelete) && !retractions.fold(lit(false))(_.marker)
@@ -116,7 +125,19 @@ object PreparedRows {
       else
         (if (isGenerated) Nil else Seq(unchanged(StatementKey, computed, isDelete, config.recordKeyFields, config))) ++
           (if (moves) Nil else Seq(unchanged(StatementPath, path, isDelete, config.partitionFields, config)))
-    val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered
+    // The key and path of a stored row are its own.
+    def isNew(of: Column, stored: String) = if (isIdentified) !(of <=> quoted(stored)) else lit(true)
+    def distinct(condition: String, fields: Seq[String], fails: Column) =
+      Requirement(condition, config.name, fields.mkString(","), fails, rowText(schema))
+    val distinctKey =
+      if (isGenerated || !checks.ambiguousKeys) None
+      else AmbiguousKeys.inKey(config, schema).map(fails =>
+        distinct("KEY_AMBIGUOUS", config.recordKeyFields, fails && isNew(computed, StatementKey)))
+    val distinctPath =
+      if (!checks.ambiguousKeys) None
+      else AmbiguousKeys.inPath(config, schema).map(fails =>
+        distinct("PARTITION_AMBIGUOUS", config.partitionFields, fails && isNew(path, StatementPath)))
+    val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered ++ distinctKey ++ distinctPath
     val position     = monotonically_increasing_id()
     val rowPath =
       if (!isIdentified) path

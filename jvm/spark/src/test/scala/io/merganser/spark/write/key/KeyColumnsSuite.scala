@@ -273,6 +273,31 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(TimestampLevel.of("__HIVE_DEFAULT_PARTITION__").isEmpty)
   }
 
+  test("values that have the key or the path of others are found, and no others") {
+    def found(config: TableConfig, values: (String, Any)*): (Boolean, Boolean) = {
+      val cells = schema.fieldNames.zip(row).map { case (name, cell) => values.toMap.getOrElse(name, cell) }
+      val rows  = spark.createDataFrame(Seq(Row(cells.toSeq: _*)).asJava, schema)
+      def is(column: Option[Column]) = column.exists(c => rows.select(c).head().getBoolean(0))
+      (is(AmbiguousKeys.inKey(config, schema)), is(AmbiguousKeys.inPath(config, schema)))
+    }
+    for (
+      (value, isFound) <- Seq("__null__" -> true, "__empty__" -> true, "x,big:1" -> true, "x,id:1" -> false,
+        "x, big:1" -> false, "" -> false, "null" -> false)
+    )
+      assert(found(table("s,big"), "s" -> value)._1 == isFound, value)
+    assert(!found(table("big,s"), "s" -> "x,s:1,big:2")._1 && found(table("big,s"), "s" -> "__null__")._1)
+    assert(!found(table("s"), "s" -> "__null__")._1 && !found(table("id", "s,big"), "s" -> "__null__")._1)
+    assert(!found(table("s,big"), "s" -> null)._1)
+    for (
+      (partitions, value, isFound) <- Seq(("s", "__HIVE_DEFAULT_PARTITION__", true), ("s", "a/b", false),
+        ("s,big", "a/b", false), ("s,inner.a", "a/b", true), ("inner.a,s", "a/b", false), ("s", "__null__", false))
+    )
+      assert(found(table("id", partitions), "s" -> value)._2 == isFound, s"$partitions $value")
+    val encoded = "hoodie.datasource.write.partitionpath.urlencode" -> "true"
+    assert(!found(table("id", "s,inner.a", encoded), "s" -> "a/b")._2)
+    assert(found(table("id", "s", encoded), "s" -> "__HIVE_DEFAULT_PARTITION__")._2)
+  }
+
   test("a custom generator mixes plain and time-based levels") {
     val config = table("id", "s:SIMPLE,big:TIMESTAMP", "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS",
       "hoodie.keygen.timebased.output.dateformat" -> "yyyy-MM")

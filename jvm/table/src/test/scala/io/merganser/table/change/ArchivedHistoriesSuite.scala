@@ -1,16 +1,26 @@
 package io.merganser.table.change
 
 import io.merganser.Extensive
+import io.merganser.table.DrawnPoints
 
-/** [[ArchivedWindowsSuite]] with every operation, on both types of tables and in every version. */
+/**
+ * [[ArchivedWindowsSuite]] with every operation, each on one kind of table; MERGANSER_FULL=1 takes all kinds, another
+ * MERGANSER_SEED others.
+ */
 @Extensive
 final class ArchivedHistoriesSuite extends ArchivedWindows {
-  import ArchivedHistoriesSuite._
   import ArchivedWindows._
 
+  /** Version, whether merge on read, whether in buckets. */
+  private val kinds = for {
+    version     <- Seq(9, 8, 6)
+    mergeOnRead <- Seq(true, false)
+    bucketed    <- Seq(true, false)
+  } yield (version, mergeOnRead, bucketed)
+
   for {
-    (version, mergeOnRead, bucketed) <- kinds
-    (name, history)                  <- histories
+    (name, history)                       <- histories
+    (_, (version, mergeOnRead, bucketed)) <- DrawnPoints.of(kinds.map(name -> _), share = kinds.size)
   } test(s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
     s"${if (bucketed) "buckets" else "keys looked up"}, $name: archiving changes no answer") {
     requireSameAnswers(created(version, mergeOnRead, bucketed), table => {
@@ -19,18 +29,4 @@ final class ArchivedHistoriesSuite extends ArchivedWindows {
       Seq("k1@80=after k2@30=z", "k2@51=w", "k2@52=v").foreach(upsert(table, _))
     })
   }
-}
-
-private object ArchivedHistoriesSuite {
-
-  private val all = for {
-    version     <- Seq(9, 8, 6)
-    mergeOnRead <- Seq(true, false)
-    bucketed    <- Seq(true, false)
-  } yield (version, mergeOnRead, bucketed)
-
-  /** Version, whether merge on read, whether in buckets. */
-  val kinds: Seq[(Int, Boolean, Boolean)] =
-    if (sys.env.get("MERGANSER_FULL").contains("1")) all
-    else Seq((9, true, true), (8, true, false), (6, true, true), (9, false, false))
 }

@@ -93,7 +93,7 @@ private[slice] final class OpenBaseFile(
         if (merge.isMade) filled += 1
       case Outcome.Inserted => inserted += 1
       case Outcome.Deleted  => deleted += 1
-      case Outcome.Absent   =>
+      case Outcome.Absent =>
         if (merge.isIgnored) noOps += 1
         else if (!merge.winner.isRetained) absent += 1
         else if (!merge.newest.isRetained) late += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,12 @@ def columns(sql: Sql, table: str) -> list[str]:
 
 
 @pytest.fixture
-def lake(sql: Sql, tmp_path: Path) -> Iterator[str]:
+def lake(sql: Sql, tmp_path: Path) -> str:
     """A catalog of folders of this test alone."""
     name = "order_" + sql.name()[2:]
     sql.spark.conf.set(f"spark.sql.catalog.{name}", "io.merganser.spark.MerganserLakeCatalog")
     sql.spark.conf.set(f"spark.sql.catalog.{name}.warehouse", str(tmp_path / "lake"))
-    yield name
+    return name
 
 
 @pytest.mark.parametrize(("place", "kind"), [("session", "cow"), ("folders", "mor")])

@@ -16,8 +16,8 @@ object StatementLine {
   def inDefinitions(plan: LogicalPlan)(@unused change: LogicalPlan => LogicalPlan): LogicalPlan = plan
 
   /**
-   * Runs [[DeferredStatements.hold]] and [[InsertMatching.hold]] before names are resolved: statements come from SQL and
-   * from `mergeInto`.
+   * Runs [[DeferredStatements.hold]] and [[InsertMatching.hold]] before names are resolved: statements come from SQL
+   * and from `mergeInto`.
    */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 

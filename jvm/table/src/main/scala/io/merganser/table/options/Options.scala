@@ -86,10 +86,10 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
       "the statement fails and shows them.")
   val SqlInsertMatching: OptionEntry = write("spark.merganser.sql.insertMatching",
     OneOf(Seq("error", "position", "name")), Some("error"),
-    "Which column of its query an INSERT writes to which column of the table, where the query has the table's names in " +
-      "another order and the statement neither has a list of columns nor BY NAME; also for `insertInto`, and for fields " +
-      "of structs. `error`: the statement fails. `position`: the first to the first, as Spark does. `name`: each to the " +
-      "one of its name, as Hudi does. A query with any other name is matched by position.")
+    "Which column of its query an INSERT writes to which column of the table, where the query has the table's names " +
+      "in another order and the statement neither has a list of columns nor BY NAME; also for `insertInto`, and for " +
+      "fields of structs. `error`: the statement fails. `position`: the first to the first, as Spark does. `name`: " +
+      "each to the one of its name, as Hudi does. A query with any other name is matched by position.")
   val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution",
     OneOf(Seq("true", "false", "toString")), Some("true"),
     "A frame may have columns that the table lacks, and wider types: the write adds them to the table, and lists " +

@@ -23,10 +23,11 @@ final class ArchivedHistoriesSuite extends ArchivedWindows {
     (_, (version, mergeOnRead, bucketed)) <- DrawnPoints.of(kinds.map(name -> _), share = kinds.size)
   } test(s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
     s"${if (bucketed) "buckets" else "keys looked up"}, $name: archiving changes no answer") {
-    requireSameAnswers(created(version, mergeOnRead, bucketed), table => {
-      upsert(table, "k5@30- k7@10=logged")
-      history(table)
-      Seq("k1@80=after k2@30=z", "k2@51=w", "k2@52=v").foreach(upsert(table, _))
-    })
+    requireSameAnswers(created(version, mergeOnRead, bucketed),
+      table => {
+        upsert(table, "k5@30- k7@10=logged")
+        history(table)
+        Seq("k1@80=after k2@30=z", "k2@51=w", "k2@52=v").foreach(upsert(table, _))
+      })
   }
 }

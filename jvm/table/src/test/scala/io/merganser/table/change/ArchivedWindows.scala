@@ -48,7 +48,9 @@ abstract class ArchivedWindows extends TableSuite {
       Seq(s"changes $window" -> shown(table.imagesIn(since, until)),
         s"rows $window" -> tried(table.changedIn(since, until)))
     } ++ times.map(time => s"snapshot at $time" -> shown(table.snapshotImages(time))) ++
-      commits.map { case (instant, _) => s"as of $instant" -> tried(table.rowsAsOf(instant)) } :+
+      commits.map { case (instant, _) =>
+        s"as of $instant" -> tried(table.rowsAsOf(instant))
+      } :+
       ("now" -> tried(table.rows))).toMap
   }
 

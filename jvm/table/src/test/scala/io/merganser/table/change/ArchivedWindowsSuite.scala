@@ -9,17 +9,19 @@ final class ArchivedWindowsSuite extends ArchivedWindows {
   import ArchivedWindows._
 
   test("archiving around savepoints changes no answer") {
-    requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true), table => {
-      savepoint(table, table.timeline.completed.map(_.requested): _*)
-      Seq("k1@31=u k3@32=u", "k1@32=t", "k2@30=z").foreach(upsert(table, _))
-    })
+    requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true),
+      table => {
+        savepoint(table, table.timeline.completed.map(_.requested): _*)
+        Seq("k1@31=u k3@32=u", "k1@32=t", "k2@30=z").foreach(upsert(table, _))
+      })
   }
 
   test("archiving a write that completed after a later one changes no answer") {
-    requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true), table => {
-      overlapping(table)
-      upsert(table, "k1@40=after k2@30=z")
-    })
+    requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true),
+      table => {
+        overlapping(table)
+        upsert(table, "k1@40=after k2@30=z")
+      })
   }
 
   test("rows of archived commits are read where all others have savepoints") {

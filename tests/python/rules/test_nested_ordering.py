@@ -103,7 +103,7 @@ def test_a_table_for_event_time_without_an_ordering_field_is_a_warning_at_each_w
     )
     assert properties(path)[MODE] == "EVENT_TIME_ORDERING"
     for field in ("v", None):
-        # An ordering field of the write is not the table's: it has no effect, and the result says so.
+        # An ordering field of the write is not the table's: it has no effect, and is in the result.
         done = table.upsert(rows, options={} if field is None else {ORDERING: field})
         assert done.ignored_options == (() if field is None else (ORDERING,))
         (warning,) = done.warnings

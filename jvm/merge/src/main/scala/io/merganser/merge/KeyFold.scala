@@ -73,6 +73,15 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
       }
 
   /**
+   * Whether a version lost to those that were buffered before it. A delete that changed nothing is not late where the
+   * rule may ignore it.
+   *
+   * @param result of adding the version to those buffered
+   */
+  def isLate(buffered: Version, version: Version, result: Version): Boolean =
+    (result eq buffered) && !(version.isDelete && ignoresDeletes)
+
+  /**
    * Adds a version to those of its batch. The result replaces `buffered`, and is one of:
    *
    *  - `buffered`: the version changed nothing;

@@ -197,7 +197,7 @@ final class SortedMerge private (
       else if (isOfLogs) fold.addToLogs(group, version)
       else fold.addToBatch(group, version)
     val isApart = result.isBehind(group)
-    if (isOfLogs && (result eq group) && !(version.isDelete && fold.ignoresDeletes)) lateCount += 1
+    if (isOfLogs && fold.isLate(group, version, result)) lateCount += 1
     else if (!group.isRetained && (foldsNew || !isApart)) duplicateCount += 1
     if (isApart) {
       keyMemory.add(layout.key(result.row), result.row)

@@ -85,7 +85,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
 
   private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
     val result = fold.addToLogs(buffered, version)
-    if ((result eq buffered) && !(version.isDelete && fold.ignoresDeletes)) late += 1
+    if (fold.isLate(buffered, version, result)) late += 1
     else if (!buffered.isRetained) { if (result.isBehind(buffered)) apart += 1 else combined += 1 }
     if (result ne buffered) {
       val own = if (result eq version) result.copy() else result

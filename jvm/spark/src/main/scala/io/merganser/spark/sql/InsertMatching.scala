@@ -16,7 +16,7 @@ import org.apache.spark.sql.types._
 
 /**
  * Refuses an INSERT by position whose query has the table's names in another order, since Spark would swap the values,
- * or matches it as `spark.merganser.sql.insertMatching` says. The same holds for fields of structs. A query with any
+ * or matches it by `spark.merganser.sql.insertMatching`. The same holds for fields of structs. A query with any
  * other name is left to Spark, and so are lists of columns and BY NAME.
  */
 final case class InsertMatching(session: SparkSession) extends Rule[LogicalPlan] {
@@ -27,56 +27,49 @@ final case class InsertMatching(session: SparkSession) extends Rule[LogicalPlan]
       target(insert.table).flatMap { relation =>
         val static = insert.partitionSpec.collect { case (name, Some(_)) => name }
         val wanted = relation.output.filterNot(column => static.exists(conf.resolver(_, column.name)))
-        named(relation, wanted, insert.query, Map.empty)
+        matched(relation, insert.query, wanted)(named(insert.query, wanted))
       }.fold(insert)(query => insert.copy(query = query, byName = true))
     case over: OverwriteByExpression if isHeld(over.query) && over.table.resolved =>
       val query = over.query.children.head
-      target(over.table).flatMap(relation => named(relation, relation.output, query, Map.empty))
+      target(over.table).flatMap(relation => matched(relation, query, relation.output)(named(query, relation.output)))
         .fold(over.copy(query = query))(byName => over.copy(query = byName, isByName = true))
     case write: V2WriteCommand if !write.isByName =>
       (for (relation <- target(write.table); frame <- insertedFrame(write.query))
-        yield inOrder(relation, frame, optionsOf(write)).fold(write)(write.withNewQuery(_))).getOrElse(write)
+        yield matched(relation, frame, relation.output, optionsOf(write))(inOrder(frame, relation.output))
+          .fold(write)(write.withNewQuery(_))).getOrElse(write)
   }
 
-  /** The query for a match by name, if the setting requests it. */
-  private def named(
+  /**
+   * The query for a match by name, if the setting requests it.
+   *
+   * @param byName makes it for names in another order; None where they cannot be matched by name
+   */
+  private def matched(
       relation: DataSourceV2Relation,
-      wanted: Seq[Attribute],
       query: LogicalPlan,
-      options: Map[String, String]
-  ): Option[LogicalPlan] = reordered(query, wanted).flatMap { order =>
-    matching(relation, options) match {
-      case "position"                  => None
-      case "name" if order.isOfColumns => Some(query)
-      case "name" =>
-        Some(Project(query.output.zip(wanted).map { case (from, to) => Alias(from, to.name)() }, query))
-      case _ => throw undefined(relation, order)
-    }
-  }
-
-  /** The frame of an `insertInto` in the table's order, if the setting requests it. */
-  private def inOrder(
-      relation: DataSourceV2Relation,
-      frame: LogicalPlan,
-      options: Map[String, String]
-  ): Option[LogicalPlan] = reordered(frame, relation.output).flatMap { order =>
-    matching(relation, options) match {
-      case "position" => None
-      case "name" if order.isOfColumns =>
-        Some(Project(relation.output.flatMap(to => frame.output.find(from => conf.resolver(from.name, to.name))),
-            frame))
-      case _ => throw undefined(relation, order)
-    }
-  }
-
-  private def matching(relation: DataSourceV2Relation, options: Map[String, String]): String =
-    WriteConfig.insertMatching(options, FrameWrite.sessionConf(session),
-      relation.table.asInstanceOf[MerganserTable].opened.config)
-
-  private def undefined(relation: DataSourceV2Relation, order: Order): MerganserException =
-    MerganserException("INSERT_ORDER_UNDEFINED", "table" -> relation.table.name(),
+      wanted: Seq[Attribute],
+      options: Map[String, String] = Map.empty
+  )(byName: Order => Option[LogicalPlan]): Option[LogicalPlan] = reordered(query, wanted).flatMap { order =>
+    def undefined = MerganserException("INSERT_ORDER_UNDEFINED", "table" -> relation.table.name(),
       "query" -> order.query.mkString(", "), "columns" -> order.wanted.mkString(", "),
       "option" -> Options.SqlInsertMatching.key)
+    val table = relation.table.asInstanceOf[MerganserTable].opened.config
+    WriteConfig.insertMatching(options, FrameWrite.sessionConf(session), table) match {
+      case "position" => None
+      case "name"     => byName(order).orElse(throw undefined)
+      case _          => throw undefined
+    }
+  }
+
+  /** The query of a statement that is then matched by name: its columns have the table's names. */
+  private def named(query: LogicalPlan, wanted: Seq[Attribute])(order: Order): Option[LogicalPlan] =
+    if (order.isOfColumns) Some(query)
+    else Some(Project(query.output.zip(wanted).map { case (from, to) => Alias(from, to.name)() }, query))
+
+  /** The frame of an `insertInto` in the table's order, which stays matched by position. */
+  private def inOrder(frame: LogicalPlan, wanted: Seq[Attribute])(order: Order): Option[LogicalPlan] =
+    if (!order.isOfColumns) None
+    else Some(Project(wanted.flatMap(to => frame.output.find(from => conf.resolver(from.name, to.name))), frame))
 
   /** The first columns or fields of the query that are the table's in another order. */
   private def reordered(query: LogicalPlan, wanted: Seq[Attribute]): Option[Order] =

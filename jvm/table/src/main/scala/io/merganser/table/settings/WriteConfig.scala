@@ -188,10 +188,8 @@ object WriteConfig {
       .foreach(other =>
         throw MerganserException("OPTION_CONFLICT", "key" -> other.name, "value" -> other.value,
           "otherKey" -> "the operation of the call", "otherValue" -> operation))
-    options.filterNot { case (key, _) =>
-      Options.Operation.names.exists(_.equalsIgnoreCase(key))
-    } +
-      (Options.Operation.key -> operation)
+    val others = options.filterNot(option => Options.Operation.names.exists(_.equalsIgnoreCase(option._1)))
+    others + (Options.Operation.key -> operation)
   }
 
   /** Whether options, session or table name the operation of a data frame's write. */

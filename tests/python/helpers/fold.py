@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 Row = Mapping[str, Any]
@@ -144,19 +145,33 @@ def combined(rule: Rule, versions: Batch) -> list[Version]:
     return [] if state is None else [state]
 
 
-def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: Container[int] = ()) -> dict[str, Row]:
+def fold(
+    rule: Rule,
+    batches: Sequence[Batch],
+    *,
+    tombstones: bool,
+    compacted: Container[int] = (),
+    merged: Mapping[int, Container[str]] = MappingProxyType({}),
+) -> dict[str, Row]:
     """The rows that must be there after the batches, by key.
 
     Args:
         tombstones: Deletes are remembered beyond their batch, as a log does and a base file does not.
         compacted: Batches after which the logs became base files: deletes up to there are forgotten, and so are later
             ones of keys that are then not stored, as there is no file group to remember them in.
+        merged: By batch, the keys whose changes were merged into a base file at once: their deletes are forgotten too.
     """
-    return {key: row for key, (row, _) in dated(rule, batches, tombstones=tombstones, compacted=compacted).items()}
+    rows = dated(rule, batches, tombstones=tombstones, compacted=compacted, merged=merged)
+    return {key: row for key, (row, _) in rows.items()}
 
 
 def dated(
-    rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: Container[int] = ()
+    rule: Rule,
+    batches: Sequence[Batch],
+    *,
+    tombstones: bool,
+    compacted: Container[int] = (),
+    merged: Mapping[int, Container[str]] = MappingProxyType({}),
 ) -> dict[str, tuple[Row, int]]:
     """The rows of :func:`fold`, each with the number of the batch that last changed it."""
     stored: dict[str, State] = {}
@@ -175,8 +190,9 @@ def dated(
             state = stored.get(key)
             if state is not None and not state.deletes:
                 absent.discard(key)
-            elif key in absent:
+            elif key in absent or key in merged.get(i, ()):
                 stored[key] = None
+                absent.add(key)
         if not tombstones or i in compacted:
             stored = {key: None if state is None or state.deletes else state for key, state in stored.items()}
             absent = {key for key, state in stored.items() if state is None}

@@ -180,14 +180,20 @@ def leftovers(spark: SparkSession, path: Path) -> list[str]:
     return found + [name for name in ("lock", "hoodie.properties.backup") if (meta / name).exists()]
 
 
+COLUMNS = ["id", "name", "ts", "part"]
 NEXT = [(3, "next", 30, "p2"), (9, "next", 30, "p2")]
 
 
+def next_rows(columns: list[str]) -> list[tuple[Any, ...]]:
+    """The next rows with these columns, null where they have no value."""
+    named = [dict(zip(COLUMNS, row, strict=True)) for row in NEXT]
+    return [tuple(row.get(name) for name in columns) for row in named]
+
+
 def with_next(state: State) -> list[tuple[Any, ...]]:
-    width = len(state.columns or [0] * 4)
     ids = {row[0] for row in NEXT}
-    filled = [row + (None,) * (width - 4) for row in NEXT]
-    return sorted([row for row in state.rows if row[0] not in ids] + filled, key=repr)
+    rows = [row for row in state.rows if row[0] not in ids]
+    return sorted(rows + next_rows(state.columns or COLUMNS), key=repr)
 
 
 def write_next(spark: SparkSession, left: Left, path: Path) -> None:
@@ -216,7 +222,7 @@ def assert_continued_by_hudi(spark: SparkSession, hudi: HudiEngine, left: Left) 
     seen = read(spark, left.path)
     columns = seen.columns or []
     assert sorted(map(tuple, hudi.read(left.path).select(columns)), key=repr) == seen.rows, context
-    rows = [list(row) + [None] * (len(columns) - 4) for row in NEXT]
+    rows = [list(row) for row in next_rows(columns)]
     types = {"id": "int", "ts": "bigint"}
     schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in columns)
     options = {key: value for key, value in ACTIONS[left.action].options.items() if key != VERSION}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -24,7 +25,7 @@ from merganser._transport import Transport
 from merganser.config import merged_options
 from merganser.dry_runs import DryRun
 from merganser.merging import Clause, Merge, on_text
-from merganser.options import DRY_RUN
+from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
 from merganser.results import CommitResult, StatementResult, TableInfo
 
 
@@ -156,8 +157,9 @@ class TableWrites:
 
     def delete_partitions(
         self,
-        paths: Sequence[str],
+        paths: Sequence[str] = (),
         *,
+        matching: Sequence[str] = (),
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
         dry_run: bool = False,
@@ -165,23 +167,34 @@ class TableWrites:
         """Remove all rows of partitions, in one commit.
 
         Args:
-            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``, without
-                commas. ``*`` matches any characters; a path that is not a partition is ignored.
+            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``. Each
+                character stands for itself; a path that is not a partition is ignored.
+            matching: Patterns of partition paths, instead of ``paths``: ``*`` matches any characters.
             options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
-            ValueError: ``paths`` is empty, or a path is empty or contains a comma.
+            ValueError: Neither ``paths`` nor ``matching`` has elements, or both have; an element is empty; a pattern
+                contains a comma.
             MerganserError: ``TABLE_WITHOUT_PARTITIONS``: the table is not partitioned.
             ConfigurationConflictError: ``options`` name other partitions.
         """
-        if isinstance(paths, str) or not isinstance(paths, Sequence):
-            raise TypeError(f"delete_partitions takes a list of partition paths, not a {kind(paths)}")
-        wrong = [path for path in paths if not path.strip() or "," in path]
-        if wrong or not paths:
-            raise ValueError(f"delete_partitions takes partition paths without commas, at least one: not {list(paths)}")
-        named = merged_options({"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}, wire_of(options))
+        for given in paths, matching:
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise TypeError(f"delete_partitions takes a list of partition paths, not a {kind(given)}")
+            if wrong := [path for path in given if not isinstance(path, str)]:
+                raise TypeError(f"delete_partitions takes partition paths as strings, not a {kind(wrong[0])}")
+        if bool(paths) == bool(matching):
+            raise ValueError("delete_partitions takes paths or patterns (matching), at least one of the one kind")
+        if not all([*paths, *matching]) or any("," in pattern for pattern in matching):
+            raise ValueError(
+                f"delete_partitions takes paths that are not empty and patterns without commas: not "
+                f"{[*paths, *matching]}"
+            )
+        named = (
+            {PARTITION_PATHS_TO_DELETE: json.dumps(list(paths))} if paths else {PARTITIONS_TO_DELETE: list(matching)}
+        )
         none = self._spark.createDataFrame([], self.schema)
-        return self._write("delete_partition", none, named, txn, dry_run)
+        return self._write("delete_partition", none, merged_options(named, wire_of(options)), txn, dry_run)
 
     @overload
     def delete(

@@ -169,7 +169,7 @@ def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_com
     assert (partly.operation, partly.inserted) == ("insert_overwrite", 2)
     after = [(2, "b", 6, 2.5), (3, "c", 5, 3.0), (4, "a", 1, 4.0), (5, "d", 1, 5.0)]
     assert content(table.df()) == after
-    removed = table.delete_partitions(["b", "none", "*d"])
+    removed = table.delete_partitions(["b", "none", "d", "*"])
     assert removed.operation == "delete_partition"
     assert content(table.df()) == [after[1], after[2]]
     whole = table.overwrite(table.df().where("id = 4"))
@@ -179,11 +179,18 @@ def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_com
     to_delete = {"hoodie.datasource.write.partitions.to.delete": "a"}
     with pytest.raises(merganser.ConfigurationConflictError):
         table.delete_partitions(["b"], options=to_delete)
+    with pytest.raises(merganser.ConfigurationConflictError):
+        table.delete_partitions(matching=["b"], options=to_delete)
     with pytest.raises(TypeError, match="a list of partition paths, not a str"):
         table.delete_partitions("a")
-    for wrong in ([], [" "], ["a,b"]):
-        with pytest.raises(ValueError, match="without commas, at least one"):
-            table.delete_partitions(wrong)
+    with pytest.raises(TypeError, match="as strings, not a int"):
+        table.delete_partitions([1])  # type: ignore[list-item]
+    for wrong in {}, {"paths": ["a"], "matching": ["b"]}:
+        with pytest.raises(ValueError, match="paths or patterns"):
+            table.delete_partitions(**wrong)
+    for wrong in {"paths": [""]}, {"matching": ["a,b"]}:
+        with pytest.raises(ValueError, match="patterns without commas"):
+            table.delete_partitions(**wrong)
     assert content(table.df()) == [after[2]]
 
 

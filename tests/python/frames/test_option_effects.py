@@ -119,6 +119,7 @@ SEEN = {
     "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
     "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_replaces_what_its_option_says",
     "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
+    "spark.merganser.write.partitionPathsToDelete": OVERWRITES + "test_dropped_partitions_are_named_as_they_are",
     "hoodie.spark.sql.insert.into.operation": "test_settings.py::test_set_names_what_inserts_do",
     "hoodie.sql.insert.mode": "test_sql_tables.py::test_strict_insert_refuses_a_stored_key_and_writes_nothing",
     "hoodie.sql.bulk.insert.enable": HERE + "test_settings_of_a_session_change_what_statements_commit",

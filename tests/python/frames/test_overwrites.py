@@ -19,6 +19,8 @@ HUDI_MODE = "hoodie.datasource.overwrite.mode"
 SPARK_MODE = "spark.sql.sources.partitionOverwriteMode"
 WRITER_MODE = "partitionOverwriteMode"
 TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
+PATHS_TO_DELETE = "spark.merganser.write.partitionPathsToDelete"
+ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 STORED = [(1, 2, "x"), (2, 1, "y"), (3, 1, "z")]
 
 
@@ -175,3 +177,48 @@ def test_the_operations_make_a_table_where_there_is_none(spark: SparkSession, tm
     for operation in "insert_overwrite", "insert_overwrite_table":
         save(rows(spark, *STORED), tmp_path / operation, {**OPTIONS, OPERATION: operation})
         assert stored(spark, tmp_path / operation) == STORED
+
+
+def test_dropped_partitions_are_named_as_they_are_and_matched_only_where_a_pattern_is_asked_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """`%2A` is the star of a value in an encoded path, spaces belong to a name, and Python's paths are names."""
+    values = ["a*b", "axb", "*", "b", "b ", "x,y", "x"]
+    path = tmp_path / "t"
+
+    def left() -> list[str]:
+        return [row[2] for row in stored(spark, path)]
+
+    def refill(**more: str) -> dict[str, str]:
+        options = {**OPTIONS, TYPE: COW, **more}
+        save(rows(spark, *((i, 1, value) for i, value in enumerate(values))), path, options, mode="overwrite")
+        return {**options, OPERATION: "delete_partition"}
+
+    drop, none = refill(**{ENCODED: "true"}), rows(spark)
+    save(none, path, {**drop, TO_DELETE: "a%2Ab"})
+    assert left() == values[1:]
+    save(none, path, {**drop, TO_DELETE: "b "})
+    assert left() == ["axb", "*", "b", "x,y", "x"]
+    save(none, path, {**drop, TO_DELETE: " x,%2A"})
+    assert left() == ["axb", "b", "x,y", "x"]
+    table = merganser.Table.load(spark, str(path))
+    table.delete_partitions(["x,y", "*", "a?b"])
+    assert left() == ["axb", "b", "x"]
+    table.delete_partitions(matching=["a*b", "x"])
+    assert left() == ["b"]
+
+    path = tmp_path / "plain"
+    drop = refill()
+    save(none, path, {**drop, TO_DELETE: "a%2Ab"})
+    assert left() == values
+    save(none, path, {**drop, PATHS_TO_DELETE: '["a*b", "x,y"]'})
+    assert left() == ["axb", "*", "b", "b ", "x"]
+    merganser.Table.load(spark, str(path)).delete_partitions(["*", "b "])
+    assert left() == ["axb", "b", "x"]
+    refused(lambda: save(none, path, {**drop, PATHS_TO_DELETE: '["b"]', TO_DELETE: "x"}), "OPTION_CONFLICT", TO_DELETE)
+    for wrong in "b", '{"a": "b"}', "[1]", '[""]', "[]":
+        refused(lambda wrong=wrong: save(none, path, {**drop, PATHS_TO_DELETE: wrong}), "OPTION_VALUE_INVALID", "JSON")
+    refused(lambda: save(none, path, {**drop, TO_DELETE: ",,"}), "OPTION_VALUE_INVALID", TO_DELETE)
+    with Sql(spark).settings({TO_DELETE: "x"}):
+        merganser.Table.load(spark, str(path)).delete_partitions(["b"])
+    assert left() == ["axb", "x"]

@@ -63,6 +63,7 @@ public final class Options {
   public static final String OPERATION = "hoodie.datasource.write.operation";
   public static final String OVERWRITE_MODE = "hoodie.datasource.overwrite.mode";
   public static final String PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete";
+  public static final String PARTITION_PATHS_TO_DELETE = "spark.merganser.write.partitionPathsToDelete";
   public static final String SQL_INSERT_OPERATION = "hoodie.spark.sql.insert.into.operation";
   public static final String SQL_INSERT_MODE = "hoodie.sql.insert.mode";
   public static final String SQL_BULK_INSERT = "hoodie.sql.bulk.insert.enable";

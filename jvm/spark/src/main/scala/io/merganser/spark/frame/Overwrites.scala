@@ -131,10 +131,7 @@ private[spark] object Overwrites {
   def dropped(table: OpenTable, settings: WriteConfig, frame: DataFrame): Replaced = {
     val config = settings.keyed(table.config)
     if (config.partitionFields.isEmpty) throw MerganserException("TABLE_WITHOUT_PARTITIONS", "table" -> config.name)
-    if (settings.partitionsToDelete.nonEmpty) {
-      val patterns = settings.partitionsToDelete.map(pattern)
-      Replaced.Dropped(path => patterns.exists(_.matcher(path).matches))
-    } else {
+    settings.partitionsToDelete.map(Replaced.Dropped(_)).getOrElse {
       FrameCheck.requireColumns(frame.schema, config.name, "delete partitions of", Nil, config.partitionFields, Nil)
       val columns =
         table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
@@ -144,9 +141,4 @@ private[spark] object Overwrites {
       Replaced.Dropped(paths)
     }
   }
-
-  /** `*` matches any string; Spark SQL may pass it as `%2A`. */
-  private def pattern(partition: String): java.util.regex.Pattern =
-    java.util.regex.Pattern.compile(
-      partition.split("\\*|%2A", -1).map(java.util.regex.Pattern.quote).mkString(".*"), java.util.regex.Pattern.DOTALL)
 }

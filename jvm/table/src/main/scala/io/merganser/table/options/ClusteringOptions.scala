@@ -47,7 +47,7 @@ private[options] trait ClusteringOptions extends OptionDefinitions {
     "SELECTED_PARTITIONS: path of the first partition, inclusive.")
   val ClusteringEndPartition: OptionEntry = write(s"${Plan}cluster.end.partition", AnyString, None,
     "SELECTED_PARTITIONS: path of the last partition, inclusive.")
-  val ClusteringPartitions: OptionEntry = write(s"${Plan}partition.selected", NameList, None,
+  val ClusteringPartitions: OptionEntry = write(s"${Plan}partition.selected", PathList, None,
     "Paths of the partitions that a scheduled clustering may take.")
   val ClusteringPartitionRegex: OptionEntry = write(s"${Plan}partition.regex.pattern", AnyString, None,
     "Regular expression that matches the whole path of each partition that a scheduled clustering may take.")

@@ -2,7 +2,10 @@ package io.merganser.table.options
 
 import java.util.Locale
 
+import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
+
+import scala.collection.JavaConverters._
 
 /** The values an option may have; `parse` returns the canonical form. */
 sealed abstract class OptionKind(val describe: String) extends Serializable {
@@ -20,6 +23,22 @@ object OptionKind {
   case object NameList extends OptionKind("names, comma separated") {
     def parse(value: String): Option[String] = Some(split(value).mkString(","))
     def split(value: String): Seq[String]    = value.split(",").map(_.trim).filter(_.nonEmpty).toSeq
+  }
+
+  /** Comma-separated paths, each with all its characters: a blank or `*` may belong to a name. */
+  case object PathList extends OptionKind("paths, comma separated") {
+    def parse(value: String): Option[String] = Some(value).filter(split(_).nonEmpty)
+    def split(value: String): Seq[String]    = value.split(",").filter(_.nonEmpty).toSeq
+  }
+
+  /** Strings with any characters. */
+  case object JsonStrings extends OptionKind("a JSON array of strings that are not empty, at least one") {
+    def parse(value: String): Option[String] = scala.util.Try(split(value)).toOption.filter(_.nonEmpty).map(_ => value)
+    def split(value: String): Seq[String] = {
+      val array    = new ObjectMapper().readTree(value)
+      val elements = array.elements.asScala.toList
+      if (!array.isArray || elements.exists(e => !e.isTextual || e.asText.isEmpty)) Nil else elements.map(_.asText)
+    }
   }
 
   case object Bool extends OptionKind("true or false") {

@@ -36,9 +36,13 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
       "to, `insert_overwrite_table` all rows of the table; `delete_partition` removes all rows of partitions. " +
       "`delete` and `delete_partition` need save mode append. On a table without key columns, rows without keys are " +
       "inserted by default. Set in the session, it holds for INSERT and CREATE TABLE … AS SELECT too.")
-  val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", AnyString, None,
-    "delete_partition: comma-separated partition paths, with `*` for any characters (`2024/*`). Without it, the " +
-      "partitions of the frame's rows.")
+  val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", PathList, None,
+    "delete_partition: comma-separated partition paths, with `*` for any characters (`2024/*`). All others stand for " +
+      "themselves: blanks are part of a path, and `%2A` is the star in a value of a URL-encoded path. Without it, " +
+      "the partitions of the frame's rows.")
+  val PartitionPathsToDelete: OptionEntry = write("spark.merganser.write.partitionPathsToDelete", JsonStrings, None,
+    "delete_partition: partition paths as a JSON array (`[\"a*b\", \"x,y\"]`), in which no character stands for " +
+      "others. In place of hoodie.datasource.write.partitions.to.delete.")
   val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
     "What an overwrite replaces that does not name it (`mode(\"overwrite\")`, `insertInto`, INSERT OVERWRITE): the " +
       "table or the partitions that PARTITION names (STATIC), or the partitions of its rows (DYNAMIC). The write's " +
@@ -298,7 +302,8 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, BucketEngine, BucketExpressions, SimpleMovesPartition,
     BloomMovesPartition,
-    Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert,
+    Operation, OverwriteMode, PartitionsToDelete, PartitionPathsToDelete, SqlInsertOperation, SqlInsertMode,
+    SqlBulkInsert, CombineBeforeInsert,
     CombineBeforeUpsert,
     InsertDropDuplicates,
     InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SchemaOnRead,

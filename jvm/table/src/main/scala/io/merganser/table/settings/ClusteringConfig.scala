@@ -103,7 +103,7 @@ private[settings] object ClusteringConfig {
       commits = number(if (isAsync) Options.AsyncClusteringMaxCommits else Options.ClusteringMaxCommits),
       ClusteringPartitions(
         PartitionFilterMode.of(settings.required(Options.ClusteringFilterMode, stored)),
-        names(Options.ClusteringPartitions),
+        settings.text(Options.ClusteringPartitions, stored).toSeq.flatMap(OptionKind.PathList.split),
         settings.text(Options.ClusteringPartitionRegex, stored).filter(_.nonEmpty).map(compiled),
         number(Options.ClusteringLookback),
         number(Options.ClusteringSkipLatest),

@@ -56,7 +56,7 @@ final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: B
  * @param eventTimeField        column whose range is recorded in the commit's statistics
  * @param commitMetadata        extra metadata of the commit
  * @param permits               what it may do to the table although it is refused by default
- * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
+ * @param partitionsToDelete    paths that delete_partition removes; None: those of the rows
  * @param compaction            when this write compacts the table, and what
  * @param clustering            when this write clusters the table, and how
  * @param cleaning              which old files are deleted, and whether after this write
@@ -92,7 +92,7 @@ final case class WriteConfig(
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
     permits: Permits,
-    partitionsToDelete: Seq[String],
+    partitionsToDelete: Option[PartitionPaths],
     allowEmptyCommit: Boolean,
     compaction: CompactionConfig,
     clustering: ClusteringConfig,
@@ -301,13 +301,21 @@ object WriteConfig {
     }
   }
 
-  private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
-    val named = settings.configured(Options.PartitionsToDelete)
-    named.filter(_ => operation != WriteOperation.DeletePartition).foreach(option =>
-      throw MerganserException("OPTION_CONFLICT", "key" -> option.name, "value" -> option.value,
-        "otherKey" -> Options.Operation.key,
-        "otherValue" -> operation))
-    named.toSeq.flatMap(option => OptionKind.NameList.split(option.value))
+  private def partitionsToDelete(settings: Settings, operation: WriteOperation): Option[PartitionPaths] = {
+    val entries = Seq(Options.PartitionPathsToDelete, Options.PartitionsToDelete)
+    val named   = entries.flatMap(entry => settings.configured(entry).map(entry -> _))
+    def conflict(option: Settings.Configured, otherKey: String, otherValue: Any) =
+      MerganserException("OPTION_CONFLICT", "key" -> option.name, "value" -> option.value, "otherKey" -> otherKey,
+        "otherValue" -> otherValue)
+    named.filter(_ => operation != WriteOperation.DeletePartition).foreach { case (_, option) =>
+      throw conflict(option, Options.Operation.key, operation)
+    }
+    val (ofSession, ofWrite) = named.partition { case (entry, _) => settings.isFromSession(entry) }
+    (if (ofWrite.nonEmpty) ofWrite else ofSession) match {
+      case Seq((_, one), (_, other))                    => throw conflict(one, other.name, other.value)
+      case Seq((Options.PartitionPathsToDelete, names)) => Some(PartitionPaths.ofNames(names.value))
+      case found                                        => found.headOption.map(o => PartitionPaths.ofList(o._2.value))
+    }
   }
 
   private def storedKeys(settings: Settings, stored: Map[String, String], source: WriteSource): StoredKeyPolicy = {

@@ -43,6 +43,7 @@ final class ClusteringPlannerSuite extends TableSuite {
   test("partitions are chosen by their paths or by a regular expression; one that does not exist is an error") {
     assert(partitions(days)(s"${plan}partition.selected" -> "2024/03/09,2024/03/02") ==
       Seq("2024/03/02", "2024/03/09"))
+    assert(partitions(Seq("b", "b "))(s"${plan}partition.selected" -> "b ") == Seq("b "))
     assert(partitions(days)(s"${plan}partition.regex.pattern" -> ".*/03/0[12]") == days.take(2))
     assert(partitions(days)(s"${plan}partition.regex.pattern" -> "03").isEmpty, "the whole path is matched")
     val unknown = intercept[MerganserException](partitions(days)(s"${plan}partition.selected" -> "2025/01/01"))

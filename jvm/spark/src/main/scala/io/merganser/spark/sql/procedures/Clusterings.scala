@@ -156,7 +156,7 @@ object RunClustering extends TableProcedure {
           throw arguments.invalid("partition_regex_pattern", regex, s"a regular expression (${e.getDescription})")
       }
     }
-    val selected = arguments.string("selected_partitions").map(OptionKind.NameList.split)
+    val selected = arguments.string("selected_partitions").map(OptionKind.PathList.split)
     selected.flatMap(_.find(!table.view.partitions.contains(_))).foreach { unknown =>
       throw arguments.invalid("selected_partitions", unknown, "paths of the table's partitions")
     }

@@ -15,8 +15,16 @@ import org.apache.spark.sql.types.StructType
 private[frame] object FrameColumns {
 
   /** Drops the delete flag column from the frame's schema unless the table stores it. */
-  def withoutFlag(frame: StructType, data: StructType): StructType =
-    StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+  def withoutFlag(frame: StructType, data: StructType): StructType = {
+    val flag = FrameCheck.deleteFlag(frame, data)
+    StructType(frame.filterNot(flag.contains))
+  }
+
+  /** The frame's columns as a new table names them: the one that marks deletes as its readers look for it. */
+  def ofNewTable(frame: StructType): StructType = {
+    val flag = FrameCheck.deleteFlag(frame, StructType(Nil))
+    StructType(frame.map(f => if (flag.contains(f)) f.copy(name = DeleteCheck.FlagColumn) else f))
+  }
 
   /**
    * Checks that the frame has what the operation needs, before anything is written.
@@ -41,6 +49,7 @@ private[frame] object FrameColumns {
     val partitions = if (isDelete && KeylessTable.is(config)) Nil else config.partitionFields
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields,
       partitions, ordering)
+    if (!isDelete) FrameCheck.requireDeleteFlag(frame.schema, data, config.name, s"${settings.operation} into")
     val compared =
       if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
       else withoutFlag(frame.schema, data)
@@ -84,10 +93,10 @@ private[frame] object FrameColumns {
       config: TableConfig,
       settings: WriteConfig
   ): Unit = {
-    val flag = DeleteCheck.FlagColumn
-    if (settings.rule.decidesDeletes && frame.fieldNames.contains(flag) && !data.fieldNames.contains(flag))
+    if (settings.rule.decidesDeletes) FrameCheck.deleteFlag(frame, data).foreach { flag =>
       throw MerganserException("RULE_DELETES_NOT_STORED", "operation" -> settings.operation, "table" -> config.name,
-        "column" -> flag)
+        "column" -> flag.name)
+    }
   }
 
   /** Rows that have a column which is merged by an expression have the columns that it reads of them. */

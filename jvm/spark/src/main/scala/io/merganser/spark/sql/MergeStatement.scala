@@ -1,8 +1,9 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{DeleteCheck, MerganserException, OrderingField}
+import io.merganser.merge.{MerganserException, OrderingField}
 import io.merganser.table.options.StatementDeletes
 import io.merganser.table.rule.StoredRule
+import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
@@ -47,8 +48,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
       }
     }.flatten
     val columns = plan.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
-    StructType(columns.map(a => StructField(a.name, a.dataType)).filter(f =>
-        f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
+    val found   = StructType(columns.map(a => StructField(a.name, a.dataType)))
+    val flag    = FrameCheck.deleteFlag(found, StructType(relation.output.map(a => StructField(a.name, a.dataType))))
+    StructType(found.filterNot(flag.contains))
   }
 
   /** Whether each column that source and table share is assigned from the source column of the same name. */

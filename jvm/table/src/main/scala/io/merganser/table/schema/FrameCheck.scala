@@ -1,6 +1,6 @@
 package io.merganser.table.schema
 
-import io.merganser.merge.{ColumnDefault, MerganserException}
+import io.merganser.merge.{ColumnDefault, DeleteCheck, MerganserException}
 import io.merganser.table.avro.Widening
 import io.merganser.table.avro.StringTypes.isString
 import org.apache.spark.sql.types._
@@ -22,6 +22,24 @@ object FrameCheck {
           .flatMap(inner => find(inner, name.drop(at + 1)))
     })
   }
+
+  /**
+   * The frame's column that marks deletes, by its name in any case; None where the table has a column of that name,
+   * which is then a column like any other.
+   */
+  def deleteFlag(frame: StructType, stored: StructType): Option[StructField] =
+    find(frame, DeleteCheck.FlagColumn).filter(flag => find(stored, flag.name).isEmpty)
+
+  /**
+   * A column that marks deletes is boolean: of any other type it would mark none.
+   *
+   * @throws MerganserException DELETE_FLAG_NOT_BOOLEAN
+   */
+  def requireDeleteFlag(frame: StructType, stored: StructType, table: String, operation: String): Unit =
+    deleteFlag(frame, stored).filter(f => f.dataType != BooleanType && f.dataType != NullType).foreach { flag =>
+      throw MerganserException("DELETE_FLAG_NOT_BOOLEAN", "operation" -> operation, "table" -> table,
+        "column" -> flag.name, "type" -> flag.dataType.catalogString)
+    }
 
   /**
    * Key, ordering and partition columns exist and have a usable type.

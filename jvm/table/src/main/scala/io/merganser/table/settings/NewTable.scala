@@ -24,8 +24,8 @@ object NewTable {
    *                     table's defaults
    * @param createSchema the schema as Avro JSON without meta columns, stored until the first commit
    * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.of]] and
-   *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, KEYS_ARE_GENERATED,
-   *                            BUCKET_HASH_FIELD_UNKNOWN, TIMESTAMP_FORMAT_MISSING
+   *                            [[FrameCheck.requireColumns]] throw, DELETE_FLAG_NOT_BOOLEAN, RECORD_KEY_REQUIRED,
+   *                            KEYS_ARE_GENERATED, BUCKET_HASH_FIELD_UNKNOWN, TIMESTAMP_FORMAT_MISSING
    */
   def properties(
       options: Map[String, String],
@@ -53,6 +53,8 @@ object NewTable {
     val rule  = RuleDeclaration.ofNewTable(settings, TableConfig(columns), schema)
     val merge = mergeSettings(settings, version, ordering, bySql, rule)
     FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
+    val unmarked = StructType(schema.filterNot(f => settings.explicit(Options.DeleteField).contains(f.name)))
+    FrameCheck.requireDeleteFlag(unmarked, StructType(Nil), name, "create")
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
       nonEmpty("hoodie.table.recordkey.fields", keys) ++ nonEmpty("hoodie.table.partition.fields", partitions) ++

@@ -24,6 +24,24 @@ class FrameCheckSuite extends AnyFunSuite {
         "_hoodie_commit_time STRING")
   }
 
+  test("a column that marks deletes is found in any case and is boolean, unless the table stores it") {
+    def flag(frame: String, table: StructType = stored) =
+      FrameCheck.deleteFlag(StructType.fromDDL(frame), table).map(_.name)
+    def require(frame: String, table: StructType = stored): Unit =
+      FrameCheck.requireDeleteFlag(StructType.fromDDL(frame), table, "trips", "upsert into")
+    assert(flag("id INT, _hoodie_is_deleted BOOLEAN").contains("_hoodie_is_deleted"))
+    assert(flag("id INT, _HOODIE_Is_Deleted BOOLEAN").contains("_HOODIE_Is_Deleted"))
+    assert(flag("id INT").isEmpty)
+    for (kind <- Seq("STRING", "INT", "DOUBLE", "TINYINT", "STRUCT<a: BOOLEAN>")) {
+      val error = intercept[MerganserException](require(s"id INT, _HOODIE_is_deleted $kind"))
+      assert(error.condition == "DELETE_FLAG_NOT_BOOLEAN" && error.getMessage.contains("'_HOODIE_is_deleted'"), kind)
+      val storing = stored.add("_hoodie_is_deleted", "string")
+      assert(flag(s"id INT, _hoodie_is_deleted $kind", storing).isEmpty, kind)
+      require(s"id INT, _hoodie_is_deleted $kind", storing)
+    }
+    require("id INT, _hoodie_is_deleted VOID")
+  }
+
   test("a narrower number is accepted, a wider one is not") {
     check("id INT, name STRING, price DECIMAL(8,1), inner STRUCT<a: SMALLINT, b: STRING>, tags ARRAY<FLOAT>")
     for (

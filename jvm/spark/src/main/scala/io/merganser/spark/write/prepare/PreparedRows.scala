@@ -82,9 +82,9 @@ object PreparedRows {
       ownMasks: Seq[ColumnMask] = Nil,
       global: Option[IndexType.GlobalKeys] = None
   ): PreparedRows = {
-    val names = frame.schema.fieldNames
-    val control =
-      StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
+    val names        = frame.schema.fieldNames
+    val flags        = FrameCheck.deleteFlag(frame.schema, schema).toSeq
+    val control      = StructType(flags.map(_ => StructField(DeleteCheck.FlagColumn, BooleanType)))
     val isIdentified = names.contains(StatementKey)
     val isGenerated  = names.contains(GeneratedKeys.Column)
     val hasDeletes   = names.contains(StatementDelete)
@@ -101,7 +101,7 @@ object PreparedRows {
     val moves       = hasOrigin && global.exists(_.move)
     val carried     = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
-      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(flag) ++ identity) ++
+      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ flags.map(flag) ++ identity) ++
         Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = if (isGenerated) quoted(GeneratedKeys.Column) else KeyColumns.recordKey(config, schema)
@@ -183,7 +183,7 @@ object PreparedRows {
 
   /** A column that marks deletes and is not stored: null where it is not set, since rules fill columns with values. */
   private def flag(field: StructField): Column =
-    if (field.dataType == BooleanType) when(quoted(field.name), lit(true)).as(field.name) else quoted(field.name)
+    when(quoted(field.name).cast(BooleanType), lit(true)).as(DeleteCheck.FlagColumn)
 
   /** The frame's column in the table's type; columns and struct fields are matched by name. */
   private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column =

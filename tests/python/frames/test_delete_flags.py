@@ -1,0 +1,74 @@
+"""Rows that a column of the frame marks as deletes: the column is boolean, as Hudi demands, and found in any case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from frames import frame, load, refused, rows_of, save
+from option_names import COW, KEY, MOR, OPERATION, ORDERING, TYPE
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from sql_steps import Sql
+
+import merganser
+from merganser import Table
+
+COLUMNS = "id int, ts bigint, v string"
+FLAG = "_hoodie_is_deleted"
+STORED = [(1, 1, "a"), (2, 1, "b")]
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_mark_of_another_type_is_refused_by_each_write_instead_of_an_update(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: kind}
+    save(frame(spark, STORED, COLUMNS), path, options)
+    for type_name, mark in ("string", "true"), ("int", 1), ("double", 1.0):
+        rows = frame(spark, [(1, 2, "gone", mark)], f"{COLUMNS}, {FLAG} {type_name}")
+        for operation in "upsert", "insert", "bulk_insert", "insert_overwrite":
+            refused(
+                lambda rows=rows, operation=operation: save(rows, path, {**options, OPERATION: operation}),
+                "DELETE_FLAG_NOT_BOOLEAN",
+                FLAG,
+                type_name,
+            )
+        refused(lambda rows=rows: save(rows, tmp_path / "new", options), "DELETE_FLAG_NOT_BOOLEAN", FLAG)
+        refused(lambda rows=rows: merganser.combine(rows, "id", ordering_by="ts"), "DELETE_FLAG_NOT_BOOLEAN", FLAG)
+    assert rows_of(load(spark, path)) == STORED
+    no_mark = frame(spark, [(2, 2, "b2")], COLUMNS).withColumn(FLAG, F.lit(None))
+    save(no_mark, path, options)
+    save(frame(spark, [(1, 2, "gone", True)], f"{COLUMNS}, {FLAG} boolean"), path, options)
+    assert rows_of(load(spark, path)) == [(2, 2, "b2")]
+
+
+def test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column(sql: Sql, tmp_path: Path) -> None:
+    spark, options = sql.spark, {KEY: "id", ORDERING: "ts"}
+    marked = frame(spark, [(1, 2, "gone", True), (3, 1, "c", False)], f"{COLUMNS}, {FLAG.upper()} boolean")
+    save(frame(spark, STORED, COLUMNS), tmp_path / "t", options)
+    save(marked, tmp_path / "t", options)
+    assert rows_of(load(spark, tmp_path / "t")) == [(2, 1, "b"), (3, 1, "c")]
+    assert load(spark, tmp_path / "t").columns[-3:] == ["id", "ts", "v"]
+    save(marked, tmp_path / "new", options)
+    assert rows_of(load(spark, tmp_path / "new")) == [(3, 1, "c", False)]
+    assert load(spark, tmp_path / "new").columns[-1] == FLAG
+    assert rows_of(merganser.combine(marked, "id", ordering_by="ts")) == [(3, 1, "c")]
+    name = sql.create("cow", COLUMNS)
+    sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a')")
+    marked.createOrReplaceTempView("marked")
+    with sql.settings({"spark.merganser.sql.schemaEvolution": "true"}):
+        sql.run(
+            f"MERGE INTO {name} t USING marked s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+    assert FLAG.upper() not in spark.table(name).columns
+
+
+def test_a_column_of_that_name_that_the_table_stores_is_written_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    marker = {"hoodie.payload.delete.field": FLAG, "hoodie.payload.delete.marker": "true"}
+    path, options, columns = tmp_path / "t", {KEY: "id", ORDERING: "ts"}, f"{COLUMNS}, {FLAG} string"
+    save(frame(spark, [(*row, "false") for row in STORED], columns), path, {**options, **marker})
+    save(frame(spark, [(1, 2, "gone", "true")], columns), path, options)
+    assert rows_of(load(spark, path)) == [(2, 1, "b", "false")]
+    assert Table.load(spark, str(path)).schema[FLAG].dataType.simpleString() == "string"

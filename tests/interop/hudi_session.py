@@ -55,6 +55,8 @@ def start_session(jar: str | os.PathLike[str]) -> Any:
         **INTERPRETED,
         **SMALL,
         "spark.jars": str(Path(jar).resolve()),
+        # Hudi's repair of schemas is in a package of Parquet, whose classes must be of the same loader.
+        "spark.driver.extraClassPath": str(Path(jar).resolve()),
         "spark.driver.memory": "1200m",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.ui.enabled": "false",

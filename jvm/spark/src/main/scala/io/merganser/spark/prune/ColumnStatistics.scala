@@ -1,5 +1,6 @@
 package io.merganser.spark.prune
 
+import io.merganser.table.avro.Milliseconds
 import io.merganser.table.base.BaseFileFooter
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
@@ -29,20 +30,20 @@ private[spark] object ColumnStatistics {
       stored: String => Option[String] = Some(_)
   ): Boolean = {
     val inFile = byColumn.toSeq.flatMap { case (column, ranges) =>
-      stored(column).map((_, types(column).dataType, ranges))
+      stored(column).map((_, types(column), ranges))
     }
     footer.metadata.getBlocks.asScala.exists { block =>
-      inFile.forall { case (column, dataType, ranges) =>
-        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, dataType, ranges))
+      inFile.forall { case (column, field, ranges) =>
+        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, field, ranges))
       }
     }
   }
 
-  private def mayHold(chunk: ColumnChunkMetaData, dataType: DataType, ranges: KeyRanges): Boolean = {
+  private def mayHold(chunk: ColumnChunkMetaData, field: StructField, ranges: KeyRanges): Boolean = {
     val statistics: Statistics[_] = chunk.getStatistics
     if (statistics == null || statistics.isEmpty || !statistics.hasNonNullValue) true
     else {
-      val (min, max) = ofChunk(chunk.getPrimitiveType, statistics, dataType)
+      val (min, max) = ofChunk(chunk.getPrimitiveType, statistics, field)
       min.isEmpty || max.isEmpty || ranges.overlaps(min.get, max.get)
     }
   }
@@ -51,18 +52,19 @@ private[spark] object ColumnStatistics {
   private def ofChunk(
       stored: PrimitiveType,
       statistics: Statistics[_],
-      dataType: DataType
+      field: StructField
   ): (Option[UTF8String], Option[UTF8String]) = {
     def both(value: Any => Option[UTF8String]) = (value(statistics.genericGetMin), value(statistics.genericGetMax))
-    (stored.getLogicalTypeAnnotation, dataType) match {
+    (stored.getLogicalTypeAnnotation, field.dataType) match {
       case (_: StringLogicalTypeAnnotation, StringType) =>
         both { case b: Binary => Some(UTF8String.fromBytes(b.getBytes)); case _ => None }
       case (null | (_: IntLogicalTypeAnnotation), ByteType | ShortType | IntegerType | LongType) => both(integer(_, 1L))
       case (_: DateLogicalTypeAnnotation, DateType)                                              => both(integer(_, 1L))
       case (time: TimestampLogicalTypeAnnotation, TimestampType | TimestampNTZType) => time.getUnit match {
-          case TimeUnit.MICROS => both(integer(_, 1L))
-          case TimeUnit.MILLIS => both(integer(_, 1000L))
-          case _               => (None, None)
+          case TimeUnit.MICROS if Milliseconds.areIn(field) => (None, None) // the label may be wrong
+          case TimeUnit.MICROS                              => both(integer(_, 1L))
+          case TimeUnit.MILLIS                              => both(integer(_, 1000L))
+          case _                                            => (None, None)
         }
       case (decimal: DecimalLogicalTypeAnnotation, to: DecimalType) if decimal.getScale == to.scale =>
         both(unscaled(_).map(ValueOrder.ofUnscaled))

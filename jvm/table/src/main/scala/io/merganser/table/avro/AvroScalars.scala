@@ -16,10 +16,16 @@ import scala.collection.JavaConverters._
 /** Reads Avro's scalar values as Catalyst values, widened if the requested type is wider. */
 private[avro] object AvroScalars {
 
-  /** None if the stored type does not widen to the requested one. */
-  def reader(from: Schema, to: DataType): Option[ValueReader] = (from.getType, to) match {
+  /**
+   * None if the stored type does not widen to the requested one.
+   *
+   * Hudi 0.15 to 1.0 stored milliseconds of a column as `timestamp-micros`, and local timestamps as plain integers.
+   *
+   * @param isMillis whether the table stores the column's timestamps in milliseconds
+   */
+  def reader(from: Schema, to: DataType, isMillis: Boolean): Option[ValueReader] = (from.getType, to) match {
     case (Schema.Type.BOOLEAN, BooleanType)         => Some(BooleanReader)
-    case (Schema.Type.INT | Schema.Type.LONG, _)    => integer(from, to)
+    case (Schema.Type.INT | Schema.Type.LONG, _)    => integer(from, to, isMillis)
     case (Schema.Type.FLOAT, FloatType)             => Some(FloatReader)
     case (Schema.Type.FLOAT, DoubleType)            => Some(FloatAsDouble)
     case (Schema.Type.FLOAT, _) if isString(to)     => Some(string(in => java.lang.Float.toString(in.readFloat())))
@@ -33,13 +39,15 @@ private[avro] object AvroScalars {
   }
 
   /** int and long have the same encoding. */
-  private def integer(from: Schema, to: DataType): Option[ValueReader] = {
-    val isInt = from.getType == Schema.Type.INT
+  private def integer(from: Schema, to: DataType, isMillis: Boolean): Option[ValueReader] = {
+    val isInt    = from.getType == Schema.Type.INT
+    val physical = Some(if (isMillis) MillisReader else LongReader)
     (from.getLogicalType, to) match {
       case (_: LogicalTypes.Date, DateType)          => Some(IntReader)
       case (_: LogicalTypes.Date, _) if isString(to) => Some(string(in => LocalDate.ofEpochDay(in.readLong()).toString))
       case (_: LogicalTypes.Date, _)                 => None
-      case (_: LogicalTypes.TimestampMicros, TimestampType)                       => Some(LongReader)
+      case (_: LogicalTypes.TimestampMicros, TimestampType)                       => physical
+      case (null, TimestampNTZType) if !isInt                                     => physical
       case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType)               => Some(LongReader)
       case (_: LogicalTypes.TimestampMillis, TimestampType)                       => Some(MillisReader)
       case (_: LogicalTypes.LocalTimestampMillis, TimestampNTZType)               => Some(MillisReader)

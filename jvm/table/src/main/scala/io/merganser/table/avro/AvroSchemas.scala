@@ -21,7 +21,8 @@ object AvroSchemas {
   }
 
   /**
-   * The columns of a record schema, with their defaults other than null ([[ColumnDefault]]). Avro has no byte, short,
+   * The columns of a record schema, with their defaults other than null ([[ColumnDefault]]) and the unit of their
+   * timestamps ([[Milliseconds]]). Avro has no byte, short,
    * char or varchar: they are returned as int and string.
    *
    * @throws MerganserException UNSUPPORTED_TYPE for types that no column can have, such as a union of several types
@@ -63,7 +64,7 @@ object AvroSchemas {
     val fields = schema.fields.map { field =>
       val column = full(field.name)
       checkName(field.name, column)
-      val plain   = dataType(field.dataType, field.name, s"$namespace.$name", column)
+      val plain   = dataType(field.dataType, field.name, s"$namespace.$name", column, Milliseconds.areIn(field))
       val comment = field.getComment().orNull
       if (field.nullable) new Schema.Field(field.name, nullable(plain), comment, JsonProperties.NULL_VALUE)
       else new Schema.Field(field.name, plain, comment, ColumnDefault.of(field).map(_.asInstanceOf[Object]).orNull)
@@ -73,7 +74,13 @@ object AvroSchemas {
 
   private def nullable(schema: Schema): Schema = Schema.createUnion(Schema.create(Schema.Type.NULL), schema)
 
-  private def dataType(dataType: DataType, name: String, namespace: String, column: String): Schema = dataType match {
+  private def dataType(
+      dataType: DataType,
+      name: String,
+      namespace: String,
+      column: String,
+      isMillis: Boolean
+  ): Schema = dataType match {
     case BooleanType                        => Schema.create(Schema.Type.BOOLEAN)
     case ByteType | ShortType | IntegerType => Schema.create(Schema.Type.INT)
     case LongType                           => Schema.create(Schema.Type.LONG)
@@ -83,17 +90,21 @@ object AvroSchemas {
     case StringType                         => Schema.create(Schema.Type.STRING)
     case _: CharType | _: VarcharType       => Schema.create(Schema.Type.STRING)
     case DateType                           => LogicalTypes.date().addToSchema(Schema.create(Schema.Type.INT))
-    case TimestampType    => LogicalTypes.timestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
-    case TimestampNTZType => LogicalTypes.localTimestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
+    case TimestampType =>
+      (if (isMillis) LogicalTypes.timestampMillis() else LogicalTypes.timestampMicros())
+        .addToSchema(Schema.create(Schema.Type.LONG))
+    case TimestampNTZType =>
+      (if (isMillis) LogicalTypes.localTimestampMillis() else LogicalTypes.localTimestampMicros())
+        .addToSchema(Schema.create(Schema.Type.LONG))
     case d: DecimalType =>
       val fixed = Schema.createFixed("fixed", null, s"$namespace.$name", bytesForPrecision(d.precision))
       LogicalTypes.decimal(d.precision, d.scale).addToSchema(fixed)
     case a: ArrayType =>
-      val element = this.dataType(a.elementType, name, namespace, s"$column.element")
+      val element = this.dataType(a.elementType, name, namespace, s"$column.element", isMillis)
       Schema.createArray(if (a.containsNull) nullable(element) else element)
     case m: MapType =>
       if (m.keyType != StringType) throw unsupported(column, m, "map keys are strings")
-      val value = this.dataType(m.valueType, name, namespace, s"$column.value")
+      val value = this.dataType(m.valueType, name, namespace, s"$column.value", isMillis)
       Schema.createMap(if (m.valueContainsNull) nullable(value) else value)
     case s: StructType =>
       if (s.isEmpty) throw unsupported(column, s, "a struct has at least one field")
@@ -106,7 +117,8 @@ object AvroSchemas {
       val place = if (path.isEmpty) field.name else s"$path.${field.name}"
       val plain = StructField(field.name, columnType(field.schema, place, enclosing + avro.getFullName),
         isNullable(field.schema))
-      val column = if (plain.nullable || !field.hasDefaultValue) plain else ColumnDefault.put(plain, field.defaultVal)
+      val unit   = if (Milliseconds.areIn(field.schema)) Milliseconds.mark(plain) else plain
+      val column = if (unit.nullable || !field.hasDefaultValue) unit else ColumnDefault.put(unit, field.defaultVal)
       Option(field.doc).filter(_.nonEmpty).fold(column)(column.withComment)
     }
   )

@@ -18,8 +18,15 @@ private[avro] object AvroValues {
    *
    * @param isReusable true outside of arrays and maps, where one row object can be reused for every record
    * @param isRetyped  whether the table has versions of its columns, which allow the type changes of [[Retyping]]
+   * @param isMillis   whether the table stores the column's timestamps in milliseconds
    */
-  final case class Place(source: String, column: String, isReusable: Boolean, isRetyped: Boolean) {
+  final case class Place(
+      source: String,
+      column: String,
+      isReusable: Boolean,
+      isRetyped: Boolean,
+      isMillis: Boolean = false
+  ) {
     def /(name: String): Place      = copy(column = if (column.isEmpty) name else s"$column.$name")
     def within(name: String): Place = (this / name).copy(isReusable = false)
   }
@@ -49,7 +56,7 @@ private[avro] object AvroValues {
           new MapReader(reader(from.getValueType, m.valueType, place.within("value")))
         case _ =>
           val retyped = if (place.isRetyped) Retyping.reader(from, to) else None
-          retyped.orElse(AvroScalars.reader(from, to)).getOrElse(throw changed(from, to, place))
+          retyped.orElse(AvroScalars.reader(from, to, place.isMillis)).getOrElse(throw changed(from, to, place))
       }
   }
 
@@ -78,8 +85,10 @@ private[avro] object AvroValues {
     val ordinals = fields.map(field => to.fieldNames.indexOf(field.name))
     val read     = if (stopsEarly) ordinals.lastIndexWhere(_ >= 0) + 1 else fields.length
     val steps = fields.take(read).zip(ordinals).map { case (field, i) =>
-      if (i >= 0) new FieldStep(reader(field.schema, to(i).dataType, place / field.name), i)
-      else new SkipStep(skipper(field.schema))
+      if (i >= 0) {
+        val at = (place / field.name).copy(isMillis = Milliseconds.areIn(to(i)))
+        new FieldStep(reader(field.schema, to(i).dataType, at), i)
+      } else new SkipStep(skipper(field.schema))
     }
     new RecordReader(steps.asInstanceOf[Array[Step]], to, place.isReusable)
   }

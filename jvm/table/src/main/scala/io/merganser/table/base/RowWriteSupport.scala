@@ -1,7 +1,7 @@
 // Hot path: one call per row and column.
 package io.merganser.table.base
 
-import io.merganser.table.avro.DecimalBytes
+import io.merganser.table.avro.{DecimalBytes, Milliseconds}
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.api.WriteSupport.{FinalizedWriteContext, WriteContext}
@@ -38,7 +38,7 @@ private[base] final class RowWriteSupport(
 
   override def prepareForWrite(consumer: RecordConsumer): Unit = {
     this.consumer = consumer
-    columns = schema.fields.map(field => column(field.dataType))
+    columns = schema.fields.map(column)
     if (keys.ordinal >= 0) {
       columns(keys.ordinal) = new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = {
@@ -74,7 +74,9 @@ private[base] final class RowWriteSupport(
     }
   }
 
-  private def column(dataType: DataType): ColumnWriter = dataType match {
+  private def column(field: StructField): ColumnWriter = column(field.dataType, Milliseconds.areIn(field))
+
+  private def column(dataType: DataType, isMillis: Boolean): ColumnWriter = dataType match {
     case BooleanType => new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = consumer.addBoolean(row.getBoolean(i))
       }
@@ -86,6 +88,11 @@ private[base] final class RowWriteSupport(
       }
     case IntegerType | DateType => new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = consumer.addInteger(row.getInt(i))
+      }
+    case TimestampType | TimestampNTZType if isMillis =>
+      new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit =
+          consumer.addLong(Math.floorDiv(row.getLong(i), 1000L))
       }
     case LongType | TimestampType | TimestampNTZType => new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = consumer.addLong(row.getLong(i))
@@ -106,8 +113,8 @@ private[base] final class RowWriteSupport(
           consumer.addBinary(Binary.fromReusedByteArray(row.getBinary(i)))
       }
     case d: DecimalType => new DecimalColumn(d)
-    case a: ArrayType   => new ArrayColumn(column(a.elementType))
-    case m: MapType     => new MapColumn(column(m.keyType), column(m.valueType))
+    case a: ArrayType   => new ArrayColumn(column(a.elementType, isMillis))
+    case m: MapType     => new MapColumn(column(m.keyType, isMillis), column(m.valueType, isMillis))
     case s: StructType  => new StructColumn(s)
     case other          => throw new IllegalStateException(s"type ${other.catalogString} cannot be written")
   }
@@ -122,7 +129,7 @@ private[base] final class RowWriteSupport(
 
   private final class StructColumn(dataType: StructType) extends ColumnWriter {
     private[this] val names   = dataType.fieldNames
-    private[this] val columns = dataType.fields.map(field => column(field.dataType))
+    private[this] val columns = dataType.fields.map(column)
     override def write(row: SpecializedGetters, i: Int): Unit = {
       consumer.startGroup()
       writeFields(row.getStruct(i, columns.length), names, columns)

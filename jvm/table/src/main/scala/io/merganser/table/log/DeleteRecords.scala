@@ -1,7 +1,7 @@
 package io.merganser.table.log
 
 import io.merganser.table.avro.StringTypes.isString
-import io.merganser.table.avro.{AvroInput, AvroOutput}
+import io.merganser.table.avro.{AvroInput, AvroOutput, AvroSchemas, Milliseconds}
 import org.apache.avro.Schema
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -144,8 +144,32 @@ private[table] object DeleteRecords {
     private def decimal(value: JavaDecimal, to: DecimalType): Decimal = Decimal(value, to.precision, to.scale)
   }
 
-  /** Appends one delete. */
-  def encode(delete: LogDelete, orderingTypes: Array[DataType], out: AvroOutput): Unit = {
+  /**
+   * Which ordering fields are stored in milliseconds: those of the block's schema, and those of the table's, which may
+   * have been written under the name of microseconds.
+   */
+  def areMillis(block: Option[Schema], orderingFields: StructType): Array[Boolean] =
+    orderingFields.fields.map { field =>
+      Milliseconds.areIn(field) || block.flatMap(storedType(_, field.name)).exists(Milliseconds.areIn)
+    }
+
+  private def storedType(record: Schema, name: String): Option[Schema] =
+    Option(record.getField(name)).map(_.schema).orElse {
+      val (first, rest) = name.span(_ != '.')
+      Option(record.getField(first)).map(field => AvroSchemas.withoutNull(field.schema))
+        .filter(inner => rest.nonEmpty && inner.getType == Schema.Type.RECORD).flatMap(storedType(_, rest.drop(1)))
+    }
+
+  /**
+   * Appends one delete.
+   *
+   * @param isMillis which ordering values are stored in milliseconds
+   */
+  def encode(delete: LogDelete, orderingTypes: Array[DataType], isMillis: Array[Boolean], out: AvroOutput): Unit = {
+    def value(i: Int): Any = delete.ordering(i) match {
+      case micros: Long if isMillis(i) => Math.floorDiv(micros, 1000L)
+      case other                       => other
+    }
     string(delete.key, out)
     string(delete.partitionPath, out)
     val ordering = delete.ordering
@@ -153,7 +177,7 @@ private[table] object DeleteRecords {
       // Not the null branch: the reference cannot compare it with a record of the same key in an earlier log.
       out.writeInt(Integer)
       out.writeInt(0)
-    } else if (ordering.length == 1 && ordering(0) != null) wrapper(ordering(0), orderingTypes(0), out)
+    } else if (ordering.length == 1 && ordering(0) != null) wrapper(value(0), orderingTypes(0), out)
     else {
       // A single null too: unwrapped it would mean no ordering value, which wins where null loses.
       out.writeInt(Several)
@@ -161,7 +185,7 @@ private[table] object DeleteRecords {
       out.writeInt(ordering.length)
       var i = 0
       while (i < ordering.length) {
-        if (ordering(i) == null) out.writeInt(Null) else wrapper(ordering(i), orderingTypes(i), out)
+        if (ordering(i) == null) out.writeInt(Null) else wrapper(value(i), orderingTypes(i), out)
         i += 1
       }
       out.writeInt(0)

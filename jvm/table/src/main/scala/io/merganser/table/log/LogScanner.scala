@@ -7,7 +7,7 @@ import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 import io.merganser.table.schema.FileColumns
-import org.apache.avro.{LogicalTypes, Schema}
+import org.apache.avro.Schema
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -236,8 +236,9 @@ final class LogScanner(
       val length = head.getInt
       if (length != content.length - 8)
         throw block.unreadable(s"its content has ${content.length - 8} bytes instead of $length", Restore)
-      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block),
-        isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
+      val decoder =
+        new DeleteRecords.Decoder(orderingTypes, DeleteRecords.areMillis(deleteSchema(block), orderingFields),
+          isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
       val in = new AvroInput().reset(content, 8, 8 + length)
       try deleteRecords(in, decoder)
       catch {
@@ -282,26 +283,6 @@ final class LogScanner(
         case NonFatal(e)           => throw block.unreadable(s"its schema cannot be read ($e)", Restore).causedBy(e)
       }
   }
-
-  /** Which ordering fields are stored in milliseconds, in deletes too. */
-  private def isMillis(block: LogBlock): Array[Boolean] = {
-    val stored = deleteSchema(block)
-    orderingFields.fieldNames.map { name =>
-      stored.flatMap(storedType(_, name)).exists { found =>
-        AvroSchemas.withoutNull(found).getLogicalType match {
-          case _: LogicalTypes.TimestampMillis | _: LogicalTypes.LocalTimestampMillis => true
-          case _                                                                      => false
-        }
-      }
-    }
-  }
-
-  private def storedType(record: Schema, name: String): Option[Schema] =
-    Option(record.getField(name)).map(_.schema).orElse {
-      val (first, rest) = name.span(_ != '.')
-      Option(record.getField(first)).map(field => AvroSchemas.withoutNull(field.schema))
-        .filter(inner => rest.nonEmpty && inner.getType == Schema.Type.RECORD).flatMap(storedType(_, rest.drop(1)))
-    }
 
   private def Restore          = "Restore the file from a copy."
   private def CompactElsewhere = "Compact the slice with the engine that wrote it."

@@ -118,6 +118,7 @@ final class LogWriter(
    */
   def deleteBlock(entries: Iterator[LogDelete], orderingFields: StructType): Unit = {
     val types     = orderingFields.fields.map(_.dataType)
+    val isMillis  = DeleteRecords.areMillis(Some(AvroSchemas.toAvro(schema, tableName)), orderingFields)
     val items     = new AvroOutput()
     var count     = 0
     var isOrdered = false
@@ -130,7 +131,7 @@ final class LogWriter(
       val hasOrdering = entry.ordering != null && types.nonEmpty
       if (hasOrdering != isOrdered) finish()
       isOrdered = hasOrdering
-      DeleteRecords.encode(entry, types, items)
+      DeleteRecords.encode(entry, types, isMillis, items)
       count += 1
       if (items.size >= options.maxBlockBytes - LogWriter.SlackBytes) finish()
     }

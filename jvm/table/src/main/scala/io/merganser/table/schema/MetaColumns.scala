@@ -1,5 +1,6 @@
 package io.merganser.table.schema
 
+import io.merganser.table.avro.Milliseconds
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 /** The five columns that precede the user's in every base file and log record; all nullable strings. */
@@ -34,8 +35,9 @@ object MetaColumns {
   /** The meta columns, then those of `schema` that are not meta columns. */
   def before(schema: StructType): StructType = StructType(MetaColumns.schema.fields ++ without(schema).fields)
 
-  /** The columns of a frame that are the user's own. */
-  def ofUser(schema: StructType): StructType = StructType(schema.filterNot(field => accepted(field.name)))
+  /** The columns of a frame that are the user's own, in the units of a new table. */
+  def ofUser(schema: StructType): StructType =
+    Milliseconds.without(StructType(schema.filterNot(field => accepted(field.name))))
 
   def without(schema: StructType): StructType = StructType(schema.fields.filterNot(field => isMeta(field.name)))
 }

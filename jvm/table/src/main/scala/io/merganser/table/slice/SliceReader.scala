@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{KeyFold, Laws, MerganserException, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Decisions, SortedRows, VersionBuffer}
+import io.merganser.table.avro.Milliseconds
 import io.merganser.table.base.{BaseFileFooter, BaseFileSection, RecentRows}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
@@ -24,7 +25,7 @@ import java.io.Closeable
  * Reads file slices of one table: base file and log files go through the one merge.
  *
  * @param rule        the rule that the table stores
- * @param requested   columns to return, data and meta columns in any order; other columns that the merge needs are read
+ * @param projected   columns to return, data and meta columns in any order; other columns that the merge needs are read
  *                    too and follow them in the rows
  * @param filters     filters that may prune row groups of a base file; rows that do not satisfy them may be returned
  * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
@@ -37,13 +38,15 @@ final class SliceReader(
     config: TableConfig,
     rule: StoredRule,
     tableSchema: StructType,
-    requested: StructType,
+    projected: StructType,
     visibility: LogVisibility,
     filters: Seq[Filter] = Nil,
     keyFilters: Seq[Filter] = Nil,
     bufferBytes: Long = SliceReader.DefaultBufferBytes,
     rowKey: Option[RowKey] = None
 ) extends Serializable {
+
+  private val requested = Milliseconds.like(projected, tableSchema)
 
   /** The columns of the rows, the requested ones first. */
   val schema: StructType = CompiledRule.layoutSchema(requested, tableSchema, config, rule)

@@ -81,7 +81,8 @@ final class Tombstones private (val byKey: Map[UTF8String, Tombstone]) {
       out.writeString(UTF8String.fromString(since))
       out.writeInt(deletes.size)
       deletes.sortBy(_._1).foreach { case (key, tombstone) =>
-        DeleteRecords.encode(LogDelete(key, null, tombstone.ordering), orderingTypes, out)
+        DeleteRecords.encode(LogDelete(key, null, tombstone.ordering), orderingTypes, orderingTypes.map(_ => false),
+          out)
       }
     }
     val bytes   = new ByteArrayOutputStream

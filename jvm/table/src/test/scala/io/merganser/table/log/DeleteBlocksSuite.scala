@@ -2,6 +2,7 @@ package io.merganser.table.log
 
 import io.merganser.merge.{Histories, MerganserException}
 import io.merganser.table.Rows
+import io.merganser.table.avro.Milliseconds
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -118,5 +119,22 @@ class DeleteBlocksSuite extends LogFixture {
     append(logName("001"),
       block(1, Seq(0 -> "001", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
     assert(scan(scanner(fields = new StructType().add("o", TimestampType)))._1 == Seq(Deleted("k", "null", Seq(7000L))))
+  }
+
+  test(
+    "a timestamp ordering value of a table in milliseconds is stored so, and read so under the name of microseconds") {
+    val field   = Milliseconds.mark(StructField("o", TimestampType))
+    val fields  = StructType(Seq(field))
+    val written = writer("001", schema = StructType(columns :+ field))
+    written.deleteBlock(Iterator(LogDelete(UTF8String.fromString("k"), null, Array[Any](7000L))), fields)
+    written.close()
+    assert(bytesOf(written.name).containsSlice(hex("02 02 02 6B 00 06 0E").toSeq))
+    val schema =
+      """{"type":"record","name":"r","fields":[{"name":"o",""" +
+        """"type":["null",{"type":"long","logicalType":"timestamp-micros"}]}]}"""
+    append(logName("002"),
+      block(1, Seq(0 -> "002", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
+    val read = Deleted("k", "null", Seq(7000L))
+    assert(scan(scanner(fields = fields))._1 == Seq(read, read))
   }
 }

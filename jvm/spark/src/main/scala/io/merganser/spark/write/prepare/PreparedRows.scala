@@ -137,8 +137,9 @@ object PreparedRows {
       if (!checks.ambiguousKeys) None
       else AmbiguousKeys.inPath(config, schema).map(fails =>
         distinct("PARTITION_AMBIGUOUS", config.partitionFields, fails && isNew(path, StatementPath)))
-    val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered ++ distinctKey ++ distinctPath
-    val position     = monotonically_increasing_id()
+    val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered ++ distinctKey ++
+      distinctPath ++ FineTimes.refused(config, schema, key)
+    val position = monotonically_increasing_id()
     val rowPath =
       if (!isIdentified) path
       else if (moves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._expressions import Parts
 from merganser._progress import progress
-from merganser._transport import SessionStatements
+from merganser._transport import SessionStatements, explaining_names, view_name
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _EXCEPTION = "io.merganser.merge.MerganserException"
@@ -55,10 +56,34 @@ class Bridge(SessionStatements):
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
         return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
 
-    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
-        # With options it is a call, which shows its own progress.
-        with self._translating(), nullcontext() if options else self._progress(what):
-            return self._row(text, options)
+    def create_named(
+        self,
+        name: str,
+        schema_json: str,
+        partitions: str,
+        path: str | None,
+        if_not_exists: bool,
+        options: Mapping[str, str],
+    ) -> None:
+        given = name, schema_json, partitions, path, if_not_exists, json.dumps(dict(options))
+        self._call("createNamed", self._session, *given, shown="create")
+
+    def parts(self) -> Parts:
+        return Parts()
+
+    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> Any:
+        given = text, *_wire_of(parts), json.dumps(dict(options))
+        with explaining_names():
+            return self._call("statement", self._session, *given, shown="run_statement" if options else what)
+
+    def preview(self, text: str, most: int | None, options: Mapping[str, str], parts: Parts) -> Any:
+        given = text, *_wire_of(parts), most, json.dumps(dict(options))
+        return self._call("preview", self._session, *given, shown="dry_run")
+
+    def add_view(self, rows: DataFrame) -> str:
+        name = view_name()
+        self._call("view", self._session, name, rows._jdf)
+        return name
 
     def sql_of(self, column: Any) -> str:
         with self._translating():
@@ -151,6 +176,11 @@ class Bridge(SessionStatements):
             if error is None:
                 raise
             raise error from failure
+
+
+def _wire_of(parts: Parts) -> tuple[dict[str, Any], str]:
+    """Columns of the JVM, and names as JSON."""
+    return {word: column._jc for word, column in parts.columns.items()}, json.dumps(parts.names)
 
 
 def step_of(entry: Any) -> Callable[[], str]:

@@ -10,6 +10,9 @@ from pyspark.sql import types as T
 
 from merganser._expressions import literal, quoted
 
+Write = Callable[[Any], str]
+"""Writes an expression inside another one."""
+
 _INFIX = {
     **dict.fromkeys(("=", "==", "<=>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&", "|", "^")),
     **{"!=": "<>", "and": "AND", "or": "OR", "like": "LIKE", "ilike": "ILIKE", "rlike": "RLIKE"},
@@ -18,28 +21,34 @@ _AS_THEY_ARE = (T.BinaryType, T.BooleanType, T.DecimalType, T.DoubleType, T.Inte
 _PREFIX = {"not": "NOT ", "!": "NOT ", "negative": "- ", "~": "~", "bitwiseNOT": "~"}
 
 
-def sql_of(column: Any) -> str:
-    """The SQL text of a column's expression.
+def sql_of(column: Any, name: Callable[[str], str] = str) -> str:
+    """The SQL text of a column's expression, whose strings are the same under every setting of the parser.
+
+    Args:
+        column: A column of the client.
+        name: What the text has in the place of the name of a column, which it is given as SQL.
 
     Raises:
         TypeError: The column cannot be written as SQL: it calls a function of Python, for one.
     """
-    return _text(column._expr)
+
+    def write(node: Any) -> str:
+        if type(node).__name__ == "ColumnReference":
+            return name(_reference(node))
+        writer = _WRITERS.get(type(node).__name__)
+        if writer is None:
+            raise TypeError(
+                f"The column {node} cannot be written into a statement: give it as SQL, or compute it as a column of "
+                "the source"
+            )
+        return writer(node, write)
+
+    return write(column._expr)
 
 
-def _text(node: Any) -> str:
-    write: Callable[[Any], str] | None = _WRITERS.get(type(node).__name__)
-    if write is None:
-        raise TypeError(
-            f"The column {node} cannot be written into a statement: give it as SQL, or compute it as a column of the "
-            "source"
-        )
-    return write(node)
-
-
-def _function(node: Any) -> str:
+def _function(node: Any, write: Write) -> str:
     name = str(node._name)
-    arguments = [_text(one) for one in node._args]
+    arguments = [write(one) for one in node._args]
     if name in _INFIX and len(arguments) == 2:
         return f"({arguments[0]} {_INFIX[name] or name} {arguments[1]})"
     if name in _PREFIX and len(arguments) == 1:
@@ -50,19 +59,19 @@ def _function(node: Any) -> str:
     return f"{name}({distinct}{', '.join(arguments)})"
 
 
-def _case(node: Any) -> str:
-    branches = "".join(f" WHEN {_text(when)} THEN {_text(then)}" for when, then in node._branches)
-    otherwise = "" if node._else_value is None else f" ELSE {_text(node._else_value)}"
+def _case(node: Any, write: Write) -> str:
+    branches = "".join(f" WHEN {write(when)} THEN {write(then)}" for when, then in node._branches)
+    otherwise = "" if node._else_value is None else f" ELSE {write(node._else_value)}"
     return f"CASE{branches}{otherwise} END"
 
 
-def _cast(node: Any) -> str:
+def _cast(node: Any, write: Write) -> str:
     kind = node._data_type if isinstance(node._data_type, str) else node._data_type.simpleString()
     function = "TRY_CAST" if getattr(node, "_eval_mode", None) == "try" else "CAST"
-    return f"{function}({_text(node._expr)} AS {kind})"
+    return f"{function}({write(node._expr)} AS {kind})"
 
 
-def _literal(node: Any) -> str:
+def _literal(node: Any, _: Write) -> str:
     kind, value = node._dataType, node._value
     if value is None:
         return "NULL" if isinstance(kind, T.NullType) else f"CAST(NULL AS {kind.simpleString()})"
@@ -104,20 +113,19 @@ def _parts(name: str) -> list[str]:
     return [*parts, part]
 
 
-def _lambda(node: Any) -> str:
-    return f"({', '.join(map(_text, node._arguments))}) -> {_text(node._function)}"
+def _lambda(node: Any, write: Write) -> str:
+    return f"({', '.join(map(write, node._arguments))}) -> {write(node._function)}"
 
 
-_WRITERS: dict[str, Callable[[Any], str]] = {
+_WRITERS: dict[str, Callable[[Any, Write], str]] = {
     "CallFunction": _function,
     "CaseWhen": _case,
     "CastExpression": _cast,
-    "ColumnAlias": lambda node: _text(node._child),
-    "ColumnReference": _reference,
+    "ColumnAlias": lambda node, write: write(node._child),
     "LambdaFunction": _lambda,
     "LiteralExpression": _literal,
-    "SQLExpression": lambda node: f"({node._expr})",
-    "UnresolvedExtractValue": lambda node: f"{_text(node._child)}[{_text(node._extraction)}]",
+    "SQLExpression": lambda node, _: f"({node._expr})",
+    "UnresolvedExtractValue": lambda node, write: f"{write(node._child)}[{write(node._extraction)}]",
     "UnresolvedFunction": _function,
-    "UnresolvedNamedLambdaVariable": lambda node: ".".join(node._name_parts),
+    "UnresolvedNamedLambdaVariable": lambda node, _: ".".join(node._name_parts),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -21,14 +22,54 @@ Value = Union[str, Column, bool, int, float, Decimal, date, bytes, None]
 Assignments = Mapping[str, Value]
 """Expressions by the column that they are assigned to."""
 
-SqlOf = Callable[[Any], str]
-"""Returns the SQL text of a column."""
+_SPECIAL = re.compile(r"['\\${}\x00-\x1f]")
+"""Characters that settings of the parser give a meaning in literals, or that begin variables and fields of a format."""
 
 _INT_MAX = 2**31 - 1
 _LONG = 2**63
 
 
-def condition_text(argument: str, condition: object, sql_of: SqlOf) -> str:
+class Parts:
+    """What is no text in a statement: a word stands for it there, and it becomes part of the plan as it is.
+
+    Attributes:
+        columns: Columns by their words.
+        names: Names as SQL by their words: those in whose text variables would be substituted.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Any] = {}
+        self.names: dict[str, str] = {}
+
+    def column(self, column: Any) -> str:
+        """What the statement has in the place of a column."""
+        return self._word(self.columns, column)
+
+    def name(self, name: str) -> str:
+        """What the statement has in the place of a name, which is given as SQL."""
+        return self._word(self.names, name) if "${" in name else name
+
+    def _word(self, parts: dict[str, Any], part: Any) -> str:
+        word = f"__merganser_part_{len(self.columns) + len(self.names)}"
+        parts[word] = part
+        return word
+
+
+class ShownParts(Parts):
+    """All parts as text, for a statement that is shown."""
+
+    def __init__(self, sql_of: Callable[[Any], str]) -> None:
+        super().__init__()
+        self._sql_of = sql_of
+
+    def column(self, column: Any) -> str:
+        return self._sql_of(column)
+
+    def name(self, name: str) -> str:
+        return name
+
+
+def condition_text(argument: str, condition: object, parts: Parts) -> str:
     """A condition as SQL.
 
     Raises:
@@ -41,14 +82,14 @@ def condition_text(argument: str, condition: object, sql_of: SqlOf) -> str:
             raise ValueError(f"{argument} is empty; for all rows write {argument}=True")
         return condition.strip()
     if is_column(condition):
-        return sql_of(condition)
+        return parts.column(condition)
     raise TypeError(
         f"{argument} is a condition as SQL, such as \"id = 'a'\", or as a column, such as col('id') == 'a', "
         f"not a {kind(condition)}"
     )
 
 
-def value_text(column: str, value: object, sql_of: SqlOf) -> str:
+def value_text(column: str, value: object, parts: Parts) -> str:
     """An expression that is assigned to a column, as SQL.
 
     Raises:
@@ -59,7 +100,7 @@ def value_text(column: str, value: object, sql_of: SqlOf) -> str:
             raise ValueError(f"The expression of column {column!r} is empty; an empty string is \"''\" or lit('')")
         return value.strip()
     if is_column(value):
-        return sql_of(value)
+        return parts.column(value)
     try:
         return literal(value)
     except TypeError:
@@ -69,7 +110,7 @@ def value_text(column: str, value: object, sql_of: SqlOf) -> str:
         ) from None
 
 
-def assignments_of(argument: str, assignments: object, sql_of: SqlOf) -> list[tuple[str, str]]:
+def assignments_of(argument: str, assignments: object, parts: Parts) -> list[tuple[str, str]]:
     """Columns and the SQL of what they are assigned.
 
     Raises:
@@ -82,7 +123,9 @@ def assignments_of(argument: str, assignments: object, sql_of: SqlOf) -> list[tu
         )
     if not assignments:
         raise ValueError(f"{argument} is empty: it has an expression for each column that changes")
-    return [(name_text(column), value_text(str(column), value, sql_of)) for column, value in assignments.items()]
+    return [
+        (parts.name(name_text(column)), value_text(str(column), value, parts)) for column, value in assignments.items()
+    ]
 
 
 def name_text(column: object) -> str:
@@ -102,9 +145,8 @@ def quoted(name: str) -> str:
 
 
 def string(text: str) -> str:
-    """A string as SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    """A string as SQL that is read as the same string under every setting of the parser."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)" if _SPECIAL.search(text) else f"'{text}'"
 
 
 def literal(value: Any) -> str:

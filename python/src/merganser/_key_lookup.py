@@ -24,11 +24,11 @@ def with_partitions(keys: DataFrame, table: TableInfo) -> DataFrame:
     is_keyed = table.record_key and all(_column(field).lower() in given for field in table.record_key)
     if not absent or not is_keyed:
         return keys
-    fields = [".".join(map(quoted, field.split("."))) for field in table.record_key]
-    names = [f"_merganser_key_{number}" for number in range(len(fields))]
-    named = [f"{field} AS {name}" for field, name in zip(fields, names)]
-    found = keys.sparkSession.read.format("merganser").load(table.path).selectExpr(*named, *absent)
-    return keys.selectExpr("*", *named).join(found, names).drop(*names)
+    fields = {f"_merganser_key_{at}": ".".join(map(quoted, key.split("."))) for at, key in enumerate(table.record_key)}
+    stored = keys.sparkSession.read.format("merganser").load(table.path)
+    found = stored.select(*(stored[field].alias(name) for name, field in fields.items()), *absent)
+    named = keys.select("*", *(keys[field].alias(name) for name, field in fields.items()))
+    return named.join(found, list(fields)).drop(*fields)
 
 
 def _column(field: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._connect_columns import sql_of
-from merganser._transport import SessionStatements
+from merganser._expressions import Parts
+from merganser._transport import SessionStatements, explaining_names, view_name
 from merganser._wire import camel
 from merganser.dry_runs import write_answer
 from merganser.errors import MerganserError, MissingJarError, error_for
@@ -44,9 +44,21 @@ class Statements(SessionStatements):
     def describe(self, path_or_name: str) -> Any:
         return self._one("describe_table", table=path_or_name)
 
+    def create_named(
+        self,
+        name: str,
+        schema_json: str,
+        partitions: str,
+        path: str | None,
+        if_not_exists: bool,
+        options: Mapping[str, str],
+    ) -> None:
+        folder = {} if path is None else {"path": path}
+        given = {"table": name, "columns": schema_json, "partitions": partitions, "if_not_exists": if_not_exists}
+        self._one("create_table", options, **folder, **given)
+
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
-        view = f"merganser_rows_{uuid.uuid4().hex}"
-        with self.view(view, rows):
+        with self.view(rows) as view:
             if options.get(DRY_RUN) == "true":
                 given = {key: value for key, value in options.items() if key not in (DRY_RUN, DRY_RUN_ROWS)}
                 most = {"rows": int(options[DRY_RUN_ROWS])} if DRY_RUN_ROWS in options else {}
@@ -54,12 +66,37 @@ class Statements(SessionStatements):
                 return write_answer(shown, operation)
             return self._one("write_rows", options, source=view, path=path, operation=operation)
 
-    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
-        with _translating():
-            return self._row(text, options)
+    def parts(self) -> Parts:
+        return ClientParts()
+
+    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> Any:
+        with explaining_names():
+            if options or parts.names:
+                return self._one("run_statement", options, statement=text, **_names_of(parts))
+            with _translating():
+                rows = self._spark.sql(text).collect()
+        return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
+
+    def preview(self, text: str, most: int | None, options: Mapping[str, str], parts: Parts) -> Any:
+        limit: dict[str, Any] = {} if most is None else {"rows": most}
+        return self.rows("dry_run", options, statement=text, **limit, **_names_of(parts))
 
     def sql_of(self, column: Any) -> str:
         return sql_of(column)
+
+    def add_view(self, rows: DataFrame) -> str:
+        name = view_name()
+        if rows.sparkSession.session_id == self._spark.session_id:  # type: ignore[attr-defined, unused-ignore]
+            rows.createOrReplaceTempView(name)
+            return name
+        # Frames of one session are unknown to another one of the same server, global views are not.
+        rows.createOrReplaceGlobalTempView(name)
+        return f"{self._spark.conf.get('spark.sql.globalTempDatabase')}.{name}"
+
+    def drop_view(self, name: str) -> None:
+        view = name.rpartition(".")[2]
+        drop = self._spark.catalog.dropTempView if view == name else self._spark.catalog.dropGlobalTempView
+        drop(view)
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         return self._compacted("run_compaction", path, op, options)
@@ -175,6 +212,18 @@ class Statements(SessionStatements):
     def _one(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
         (row,) = self.rows(procedure, options, **arguments)
         return row
+
+
+class ClientParts(Parts):
+    """Columns as text, as a client has nothing else of them that a server would read in a statement."""
+
+    def column(self, column: Any) -> str:
+        return sql_of(column, self.name)
+
+
+def _names_of(parts: Parts) -> dict[str, Any]:
+    """Names as an argument of a call; none without names, so that a server's earlier jar takes the call."""
+    return {"names": parts.names} if parts.names else {}
 
 
 @contextmanager

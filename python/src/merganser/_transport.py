@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from merganser._wire import camel
+from merganser._expressions import Parts
 
 
 class Transport(Protocol):
@@ -25,13 +26,39 @@ class Transport(Protocol):
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
 
-    def statement(self, what: str, text: str, options: Mapping[str, str] | None = None) -> Any:
+    def create_named(
+        self,
+        name: str,
+        schema_json: str,
+        partitions: str,
+        path: str | None,
+        if_not_exists: bool,
+        options: Mapping[str, str],
+    ) -> None:
+        """Create an empty table with a name.
+
+        Args:
+            name: As SQL.
+            schema_json: Its columns.
+            partitions: As in PARTITIONED BY; empty for none.
+            path: Its folder; ``None`` is the catalog's.
+            if_not_exists: Leave an existing table of the name as it is.
+            options: Its properties.
+        """
+        ...
+
+    def parts(self) -> Parts:
+        """No parts of a statement yet; the statement is written with them."""
+        ...
+
+    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> Any:
         """Run a statement; the row that it returns, by its columns' names in the form of the jar's JSON.
 
         Args:
             what: What is shown while it runs.
             text: The statement.
             options: Settings of the statement alone.
+            parts: What it has beside its text.
         """
         ...
 
@@ -39,13 +66,19 @@ class Transport(Protocol):
         """The SQL text of a column."""
         ...
 
-    def preview(self, text: str, most: int | None = None, options: Mapping[str, str] | None = None) -> Any:
+    def preview(self, text: str, most: int | None, options: Mapping[str, str], parts: Parts) -> Any:
         """What a statement would do: the rows of ``CALL dry_run``."""
         ...
 
-    def view(self, name: str, rows: DataFrame) -> AbstractContextManager[None]:
-        """A temporary view of a frame, for as long as a block lasts."""
+    def view(self, rows: DataFrame) -> AbstractContextManager[str]:
+        """The name of a temporary view of a frame, for as long as a block lasts."""
         ...
+
+    def add_view(self, rows: DataFrame) -> str:
+        """The name of a new temporary view of a frame, whichever session the frame is from."""
+        ...
+
+    def drop_view(self, name: str) -> None: ...
 
     def columns(self, source: str) -> list[str]:
         """The columns of a table, view or query."""
@@ -111,40 +144,42 @@ class SessionStatements:
 
     _spark: SparkSession
 
-    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any:
-        raise NotImplementedError
-
     @property
     def has_evolution_clause(self) -> bool:
         return not self._spark.version.startswith("3.")
 
+    def add_view(self, rows: DataFrame) -> str:
+        raise NotImplementedError
+
+    def drop_view(self, name: str) -> None:
+        self._spark.catalog.dropTempView(name)
+
     @contextmanager
-    def view(self, name: str, rows: DataFrame) -> Iterator[None]:
-        rows.createOrReplaceTempView(name)
+    def view(self, rows: DataFrame) -> Iterator[str]:
+        name = self.add_view(rows)
         try:
-            yield
+            yield name
         finally:
-            self._spark.catalog.dropTempView(name)
+            self.drop_view(name)
 
     def columns(self, source: str) -> list[str]:
         return self._spark.sql(f"SELECT * FROM {source}").columns
 
-    def preview(self, text: str, most: int | None = None, options: Mapping[str, str] | None = None) -> Any:
-        limit: dict[str, Any] = {} if most is None else {"rows": most}
-        return self.rows("dry_run", options, statement=text, **limit)
 
-    def _row(self, text: str, options: Mapping[str, str] | None) -> dict[str, Any]:
-        """The row of a statement, or nothing if it returns none."""
-        try:
-            if options:
-                (only,) = self.rows("run_statement", options, statement=text)
-                return dict(only)
-            rows = self._spark.sql(text).collect()
-        except PySparkException as error:
-            if "UNRESOLVED_COLUMN" in str(error) and hasattr(error, "add_note"):  # from Python 3.11 on
-                error.add_note(_STRINGS_ARE_SQL)
-            raise
-        return {camel(name): value for row in rows[:1] for name, value in row.asDict().items()}
+def view_name() -> str:
+    """A name that no view has."""
+    return f"merganser_rows_{uuid.uuid4().hex}"
+
+
+@contextmanager
+def explaining_names() -> Iterator[None]:
+    """Add to the error of an unknown column that strings are SQL."""
+    try:
+        yield
+    except PySparkException as error:
+        if "UNRESOLVED_COLUMN" in str(error) and hasattr(error, "add_note"):  # from Python 3.11 on
+            error.add_note(_STRINGS_ARE_SQL)
+        raise
 
 
 _STRINGS_ARE_SQL = (

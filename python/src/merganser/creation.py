@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._arguments import Columns, Place, columns_of, names_of, path_of, session_of
-from merganser._expressions import name_text, quoted, string
+from merganser._expressions import name_text, quoted
 from merganser._rule_options import rule_options
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, merged_options
@@ -170,20 +170,9 @@ class TableCreation:
         transport = transport_for(session_of(spark))
         columns = columns_of(spark, schema)
         wire = _named_settings(arguments)
-        listed = ", ".join(
-            f"{quoted(field.name)} {field.dataType.simpleString()}{'' if field.nullable else ' NOT NULL'}"
-            for field in columns.fields
-        )
-        properties = ", ".join(f"{string(key)} = {string(value)}" for key, value in wire.items())
-        parts = [
-            f"CREATE TABLE {'IF NOT EXISTS ' if if_not_exists else ''}{name} ({listed}) USING merganser",
-            f"PARTITIONED BY ({', '.join(map(name_text, names_of('partition_by', partition_by or ())))})"
-            if partition_by
-            else "",
-            f"LOCATION {string(path_of(path))}" if path is not None else "",
-            f"TBLPROPERTIES ({properties})" if properties else "",
-        ]
-        transport.statement("create", " ".join(filter(None, parts)))
+        partitions = ", ".join(map(name_text, names_of("partition_by", partition_by or ())))
+        place = None if path is None else path_of(path)
+        transport.create_named(name, columns.json(), partitions, place, if_not_exists, wire)
         table = cls.for_name(spark, name)
         return _checked(table, schema, {**arguments, "partition_by": partition_by}) if if_not_exists else table
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 import weakref
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from merganser._arguments import is_frame, kind
 from merganser._conditions import error_of
+from merganser._expressions import string
 from merganser._rule_options import rule_options
+from merganser._transport import Transport, transport_for
 from merganser.config import MergeMode, Options, merged_options
 
 
@@ -93,22 +94,21 @@ def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> 
     for frame in frames:
         _require_frame(function, frame)
     spark = frames[0].sparkSession
-    names = [f"merganser_rows_{uuid.uuid4().hex}" for _ in frames]
-    for name, frame in zip(names, frames):
-        frame.createOrReplaceTempView(name)
-    settings = ", ".join(f"{_literal(key)}, {_literal(value)}" for key, value in options.items())
-    arguments = ", ".join([*(_literal(name) for name in names), f"map({settings})"])
+    transport = transport_for(spark)
+    names = [transport.add_view(frame) for frame in frames]
+    settings = ", ".join(f"{string(key)}, {string(value)}" for key, value in options.items())
+    arguments = ", ".join([*(string(name) for name in names), f"map({settings})"])
     try:
         result = spark.sql(f"SELECT * FROM {function}({arguments})")
         result.schema  # noqa: B018  a client of Spark Connect resolves the query here, and reports its errors
     except Exception as error:
-        _drop(spark, names)
+        _drop(transport, names)
         ours = error_of(error)
         if ours is None or ours is error:
             raise
         raise ours from error
     # A client of Spark Connect resolves the views again with each query of the frame.
-    weakref.finalize(result, _drop, spark, names)
+    weakref.finalize(result, _drop, transport, names)
     return result
 
 
@@ -120,14 +120,9 @@ def _require_frame(function: str, rows: object) -> None:
         )
 
 
-def _drop(spark: SparkSession, views: list[str]) -> None:
+def _drop(transport: Transport, views: list[str]) -> None:
     try:
         for view in views:
-            spark.catalog.dropTempView(view)
+            transport.drop_view(view)
     except Exception:  # the session has ended, and its views with it
         pass
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

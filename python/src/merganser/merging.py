@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Union, get_args, overload
+from typing import TYPE_CHECKING, Literal, Union, cast, get_args, overload
 
 from pyspark.sql import DataFrame
 
@@ -14,7 +14,8 @@ from merganser._arguments import AnyOptions, Columns, Transaction, is_name, kind
 from merganser._expressions import (
     Assignments,
     Condition,
-    SqlOf,
+    Parts,
+    ShownParts,
     assignments_of,
     condition_text,
     name_text,
@@ -94,8 +95,8 @@ class Merge:
     """The table as SQL."""
     source: DataFrame | str
     """A frame, or a table, view or query as SQL."""
-    on: str
-    """When a row of the source matches a stored one."""
+    on: Condition | tuple[str, ...]
+    """When a row of the source matches a stored one: a condition, or the columns that are equal."""
     clauses: tuple[Clause, ...] = ()
     target_alias: str = "t"
     source_alias: str = "s"
@@ -165,14 +166,17 @@ class Merge:
 
         A source that is a frame is ``{source}`` in it: ``spark.sql(merge.sql(), source=frame)`` runs the statement.
 
+        Columns are text in it, whose strings no setting of the parser changes; :meth:`execute` needs no text of them.
+
         Raises:
             TypeError: A condition or an expression is neither SQL nor a column.
             ValueError: There is no clause, or ``except_`` has a column that is not one of the table's.
         """
+        shown = ShownParts(self._transport().sql_of)
         if isinstance(self.source, str):
-            return self._text(_source_text(self.source))
+            return self._text(_source_text(self.source), shown)
         mark = f"source_{uuid.uuid4().hex}"
-        return self._text(mark).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
+        return self._text(mark, shown).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
 
     @overload
     def execute(
@@ -201,8 +205,9 @@ class Merge:
         """
         if dry_run:
             return self.dry_run(options=options, txn=txn)
-        with self._statement() as text:
-            row = self._transport().statement("merge", text, self._options(options, txn))
+        parts = self._transport().parts()
+        with self._statement(parts) as text:
+            row = self._transport().statement("merge", text, self._options(options, txn), parts)
             return StatementResult.from_wire("merge", row)
 
     def dry_run(self, rows: int = 20, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> DryRun:
@@ -216,8 +221,9 @@ class Merge:
         Raises:
             MerganserError: What the statement raises.
         """
-        with self._statement() as text:
-            return DryRun.of_statement(self._transport().preview(text, rows, self._options(options, txn)))
+        parts = self._transport().parts()
+        with self._statement(parts) as text:
+            return DryRun.of_statement(self._transport().preview(text, rows, self._options(options, txn), parts))
 
     def _options(self, options: object, txn: object) -> dict[str, str]:
         """Settings of the statement; on lines whose MERGE has no clause for it, among them that columns are added."""
@@ -225,14 +231,13 @@ class Merge:
         return {**write_options(options, txn), **({SQL_EVOLUTION: "true"} if by_setting else {})}
 
     @contextmanager
-    def _statement(self) -> Iterator[str]:
+    def _statement(self, parts: Parts) -> Iterator[str]:
         """The statement, for as long as the view of its source is there."""
         if isinstance(self.source, str):
-            yield self._text(_source_text(self.source))
+            yield self._text(_source_text(self.source), parts)
             return
-        view = f"merganser_rows_{uuid.uuid4().hex}"
-        with self._transport().view(view, self.source):
-            yield self._text(view)
+        with self._transport().view(self.source) as view:
+            yield self._text(view, parts)
 
     def with_clauses(self, *clauses: Clause) -> Merge:
         """Add clauses that are values.
@@ -256,48 +261,53 @@ class Merge:
             raise ValueError("This merge has no session: Table.merge begins one that has")
         return self.transport
 
-    def _text(self, source: str) -> str:
+    def _text(self, source: str, parts: Parts) -> str:
         if not self.clauses:
             raise ValueError("The merge has no clause: add one, such as .when_matched_update()")
-        sql_of = self._transport().sql_of
         evolves = "WITH SCHEMA EVOLUTION " if self.evolves_schema and self._transport().has_evolution_clause else ""
         lines = [
-            f"MERGE {evolves}INTO {self.target} AS {self.target_alias}",
+            f"MERGE {evolves}INTO {parts.name(self.target)} AS {self.target_alias}",
             f"USING {source} AS {self.source_alias}",
-            f"ON {self.on}",
+            f"ON {self._on(parts)}",
         ]
-        return "\n".join(lines + [self._clause(clause, sql_of) for clause in self.clauses])
+        return "\n".join(lines + [self._clause(clause, parts) for clause in self.clauses])
 
-    def _clause(self, clause: Clause, sql_of: SqlOf) -> str:
+    def _on(self, parts: Parts) -> str:
+        if not isinstance(self.on, tuple):
+            return condition_text("on", self.on, parts)
+        names = [parts.name(name_text(column)) for column in self.on]
+        return " AND ".join(f"{self.target_alias}.{name} = {self.source_alias}.{name}" for name in names)
+
+    def _clause(self, clause: Clause, parts: Parts) -> str:
         when = "NOT MATCHED BY SOURCE" if isinstance(clause, _BY_SOURCE) else "MATCHED"
         if isinstance(clause, WhenNotMatchedInsert):
             when = "NOT MATCHED"
         condition = clause.condition
-        also = "" if condition is None else f" AND {condition_text('condition', condition, sql_of)}"
-        return f"WHEN {when}{also} THEN {self._action(clause, sql_of)}"
+        also = "" if condition is None else f" AND {condition_text('condition', condition, parts)}"
+        return f"WHEN {when}{also} THEN {self._action(clause, parts)}"
 
-    def _action(self, clause: Clause, sql_of: SqlOf) -> str:
+    def _action(self, clause: Clause, parts: Parts) -> str:
         if isinstance(clause, (WhenMatchedDelete, WhenNotMatchedBySourceDelete)):
             return "DELETE"
         if isinstance(clause, WhenNotMatchedInsert):
-            given = self._assigned("values", clause.values, clause.except_, sql_of)
+            given = self._assigned("values", clause.values, clause.except_, parts)
             if given is None:
                 return "INSERT *"
             names, values = zip(*given)
             return f"INSERT ({', '.join(names)}) VALUES ({', '.join(values)})"
         except_ = clause.except_ if isinstance(clause, WhenMatchedUpdate) else ()
-        given = self._assigned("set", clause.set, except_, sql_of)
+        given = self._assigned("set", clause.set, except_, parts)
         return "UPDATE SET *" if given is None else f"UPDATE SET {', '.join(f'{n} = {v}' for n, v in given)}"
 
     def _assigned(
-        self, argument: str, assignments: Assignments | None, except_: Columns, sql_of: SqlOf
+        self, argument: str, assignments: Assignments | None, except_: Columns, parts: Parts
     ) -> list[tuple[str, str]] | None:
         """``None`` for all columns."""
         omitted = names_of("except_", except_)
         if assignments is not None:
             if omitted:
                 raise ValueError(f"except_ is for clauses without {argument}, which names its columns")
-            return assignments_of(argument, assignments, sql_of)
+            return assignments_of(argument, assignments, parts)
         if not omitted:
             return None
         known = self.table()
@@ -307,7 +317,9 @@ class Merge:
             raise ValueError(f"except_ has {unknown}, but the table's columns are {known}")
         left = {name.lower() for name in omitted}
         return [
-            (name_text(name), f"{self.source_alias}.{quoted(name)}") for name in columns if name.lower() not in left
+            (parts.name(name_text(name)), f"{self.source_alias}.{parts.name(quoted(name))}")
+            for name in columns
+            if name.lower() not in left
         ]
 
     def _shared_columns(self, table: list[str]) -> list[str]:
@@ -321,23 +333,20 @@ class Merge:
 _BY_SOURCE = (WhenNotMatchedBySourceUpdate, WhenNotMatchedBySourceDelete)
 
 
-def on_text(on: object, keys: Sequence[str], target: str, source: str, sql_of: SqlOf) -> str:
-    """The condition of a merge: of a condition, of names of columns that are equal, or of the record key."""
+def on_columns(on: object, keys: Sequence[str]) -> Condition | tuple[str, ...]:
+    """When rows of a merge match: a condition, or the columns that are equal, by default those of the record key."""
     if on is None:
         if not keys:
             raise ValueError("The table has no record key columns: on names the columns, or is a condition")
-        return _equal(keys, target, source)
+        return tuple(keys)
     if isinstance(on, str) and is_name(on) and on.lower() not in ("true", "false"):
-        return _equal([on], target, source)
+        return (on,)
     if isinstance(on, (list, tuple)):
         if not on:
             raise ValueError("on is empty: it names the columns that are equal, or is a condition")
-        return _equal(names_of("on", on), target, source)
-    return condition_text("on", on, sql_of)
-
-
-def _equal(columns: Sequence[str], target: str, source: str) -> str:
-    return " AND ".join(f"{target}.{name_text(one)} = {source}.{name_text(one)}" for one in columns)
+        return tuple(names_of("on", on))
+    condition_text("on", on, Parts())
+    return cast(Condition, on)
 
 
 def _source_text(source: str) -> str:

@@ -18,13 +18,13 @@ from merganser._arguments import (
     wire_of,
     write_options,
 )
-from merganser._expressions import Assignments, Condition, assignments_of, condition_text
+from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text
 from merganser._key_lookup import with_partitions
 from merganser._rows import Rows, frame_of
 from merganser._transport import Transport
 from merganser.config import merged_options
 from merganser.dry_runs import DryRun
-from merganser.merging import Clause, Merge, on_text
+from merganser.merging import Clause, Merge, on_columns
 from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
 from merganser.results import CommitResult, StatementResult, TableInfo
 
@@ -302,9 +302,9 @@ class TableWrites:
         if (keys is None) == (where is None):
             raise TypeError("delete takes either keys, or a condition: table.delete(where=\"id = 'a'\")")
         if where is not None:
-            condition = condition_text("where", where, self._transport.sql_of)
-            text = f"DELETE FROM {self.identifier} WHERE {condition}"
-            return self._statement("delete", text, write_options(options, txn), dry_run)
+            parts = self._transport.parts()
+            text = f"DELETE FROM {parts.name(self.identifier)} WHERE {condition_text('where', where, parts)}"
+            return self._statement("delete", text, write_options(options, txn), parts, dry_run)
         return self._write("delete", with_partitions(self._keys(keys), self._info), options, txn, dry_run)
 
     @overload
@@ -352,11 +352,11 @@ class TableWrites:
             TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
             MerganserError: ``ASSIGNMENT_REFUSED``: a key column is assigned; others likewise.
         """
-        sql_of = self._transport.sql_of
-        assigned = ", ".join(f"{name} = {value}" for name, value in assignments_of("set", set, sql_of))
-        condition = "" if where is None else f" WHERE {condition_text('where', where, sql_of)}"
-        text = f"UPDATE {self.identifier} SET {assigned}{condition}"
-        return self._statement("update", text, write_options(options, txn), dry_run)
+        parts = self._transport.parts()
+        assigned = ", ".join(f"{name} = {value}" for name, value in assignments_of("set", set, parts))
+        condition = "" if where is None else f" WHERE {condition_text('where', where, parts)}"
+        text = f"UPDATE {parts.name(self.identifier)} SET {assigned}{condition}"
+        return self._statement("update", text, write_options(options, txn), parts, dry_run)
 
     def merge(
         self,
@@ -391,7 +391,7 @@ class TableWrites:
         begun = Merge(
             target=self.identifier,
             source=frame,
-            on=on_text(on, self._info.record_key, target_alias, source_alias, self._transport.sql_of),
+            on=on_columns(on, self._info.record_key),
             target_alias=target_alias,
             source_alias=source_alias,
             evolves_schema=schema_evolution,
@@ -421,10 +421,12 @@ class TableWrites:
             )
         return StructType([StructField(key, fields[key.lower()].dataType) for key in keys])
 
-    def _statement(self, what: str, text: str, options: dict[str, str], dry_run: bool) -> StatementResult | DryRun:
+    def _statement(
+        self, what: str, text: str, options: dict[str, str], parts: Parts, dry_run: bool
+    ) -> StatementResult | DryRun:
         if dry_run:
-            return DryRun.of_statement(self._transport.preview(text, options=options))
-        return StatementResult.from_wire(what, self._transport.statement(what, text, options))
+            return DryRun.of_statement(self._transport.preview(text, None, options, parts))
+        return StatementResult.from_wire(what, self._transport.statement(what, text, options, parts))
 
     def _schema_for(self, rows: object) -> StructType | None:
         """The table's columns, where types of rows are to be those of the table."""

@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 from servers import serving
 
 # Every test of the Python API runs here too: `spark` is then the client of this module.
+from test_program_values import *  # noqa: F403
+from test_program_values import notes  # noqa: F401
 from test_python_api import *  # noqa: F403
 from test_python_api import content, path, rows  # noqa: F401
 from test_python_statements import *  # noqa: F403

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import types as T
 
-from merganser._connect_columns import _text
+from merganser._connect_columns import sql_of
 
 
 class ColumnReference:
@@ -15,6 +15,15 @@ class ColumnReference:
 
     def __init__(self, name: str) -> None:
         self._unparsed_identifier = name
+
+
+class Column:
+    def __init__(self, expression: Any) -> None:
+        self._expr = expression
+
+
+def text_of(expression: Any) -> str:
+    return sql_of(Column(expression))
 
 
 class LiteralExpression:
@@ -34,7 +43,7 @@ class LiteralExpression:
     ],
 )
 def test_a_column_of_a_client_is_quoted_part_by_part(name: str, text: str) -> None:
-    assert _text(ColumnReference(name)) == text
+    assert text_of(ColumnReference(name)) == text
 
 
 @pytest.mark.parametrize(
@@ -52,9 +61,15 @@ def test_a_column_of_a_client_is_quoted_part_by_part(name: str, text: str) -> No
     ids=lambda one: str(one)[:30],
 )
 def test_a_literal_of_a_client_keeps_its_type(value: Any, kind: T.DataType, text: str) -> None:
-    assert _text(LiteralExpression(value, kind)) == text
+    assert text_of(LiteralExpression(value, kind)) == text
 
 
 def test_a_literal_of_a_client_whose_type_has_no_text_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"type interval year to month cannot be written"):
-        _text(LiteralExpression(1, T.YearMonthIntervalType()))
+        text_of(LiteralExpression(1, T.YearMonthIntervalType()))
+
+
+def test_a_name_of_a_client_in_which_a_variable_would_be_substituted_is_no_text() -> None:
+    names: list[str] = []
+    assert sql_of(Column(ColumnReference("`${env:HOME}`")), lambda name: names.append(name) or "word") == "word"  # type: ignore[func-returns-value]
+    assert names == ["`${env:HOME}`"]

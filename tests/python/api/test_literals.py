@@ -10,7 +10,7 @@ import numpy
 import pandas
 import pytest
 
-from merganser._expressions import literal, value_text
+from merganser._expressions import Parts, literal, value_text
 
 LITERALS = [
     (None, "NULL"),
@@ -23,7 +23,9 @@ LITERALS = [
     (float("inf"), "double('inf')"),
     (float("nan"), "double('nan')"),
     (Decimal("1.50"), "1.50BD"),
-    ("it's", "'it\\'s'"),
+    ('-- :paid? /*"*/', "'-- :paid? /*\"*/'"),
+    ("it's", "CAST(X'69742773' AS STRING)"),
+    ("${env:HOME}", "CAST(X'247b656e763a484f4d457d' AS STRING)"),
     (b"\x01\xff", "X'01ff'"),
     (datetime.date(2026, 1, 31), "DATE'2026-01-31'"),
     (datetime.datetime(2026, 1, 31, 12, 30), "TIMESTAMP'2026-01-31 12:30:00'"),
@@ -55,4 +57,4 @@ def test_a_value_has_a_literal(value: Any, text: str) -> None:
 @pytest.mark.parametrize("value", [object(), Decimal("NaN")], ids=repr)
 def test_a_value_without_a_literal_is_named_with_its_column(value: Any) -> None:
     with pytest.raises(TypeError, match="Column 'fare' is assigned a "):
-        value_text("fare", value, str)
+        value_text("fare", value, Parts())

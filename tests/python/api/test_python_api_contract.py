@@ -292,6 +292,8 @@ def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(method: str
 class Remote:
     """Stands in for a Spark Connect session: records its statements and returns the rows it was made with."""
 
+    session_id = "own"
+
     def __init__(self, answer: Any) -> None:
         self.answer = answer
         self.statements: list[tuple[str, dict[str, Any]]] = []
@@ -339,7 +341,7 @@ def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> No
     assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
     assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "/lake/trips"})
     session.answer = [snake(COMMIT)]
-    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
     options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
     result = table.upsert(rows, options=options)
     assert (result.inserted, result.late, result.appended_deletes, result.files) == (1, 4, 13, 8)
@@ -362,7 +364,7 @@ def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> No
 
 def test_the_view_of_the_rows_is_dropped_when_the_write_fails() -> None:
     table, session = remote_table(Refused("no"))
-    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
     with pytest.raises(PySparkException):
         table.upsert(rows)
     assert session.views == []

@@ -8,6 +8,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from merganser._expressions import string
+
 
 def functions(frame: DataFrame) -> Any:
     """The functions for the session of a frame: one process may have classic sessions and clients of Spark Connect."""
@@ -21,14 +23,19 @@ def quoted(path: str) -> str:
 
 
 def name(column: str) -> str:
-    """One name, quoted; it may have dots."""
+    """One name, quoted; it may have dots.
+
+    Raises:
+        ValueError: Spark would substitute a variable in it.
+    """
+    if "${" in column:
+        raise ValueError(f"A column of changes cannot have ${{ in its name, as {column!r} has: rename it")
     return f"`{column.replace('`', '``')}`"
 
 
 def text(value: str) -> str:
-    """A string literal. A raw literal has no escapes, so a value with a quote is concatenated."""
-    parts = [f"r'{part}'" for part in value.split("'")]
-    return parts[0] if len(parts) == 1 else "concat(" + ', "\'", '.join(parts) + ")"
+    """A string literal."""
+    return string(value)
 
 
 def let(variable: str, value: str, result: str) -> str:

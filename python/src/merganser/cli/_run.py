@@ -15,6 +15,7 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from merganser._expressions import string
 from merganser._progress import progress
 from merganser.cli._output import print_fields, print_grid, print_json, print_text
 from merganser.errors import MerganserError
@@ -93,8 +94,7 @@ def literal(value: object) -> str:
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
-    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
+    return string(str(value))
 
 
 def repeat(

@@ -42,7 +42,8 @@ private[python] object ProcedureRows {
   private def map(entries: Map[String, String]): Expression =
     CreateMap(entries.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })
 
-  private def node(row: Row, columns: StructType): ObjectNode = {
+  /** A row as an object, whose fields are the columns in camel case. */
+  def node(row: Row, columns: StructType): ObjectNode = {
     val node = mapper.createObjectNode()
     columns.zip(row.toSeq).foreach { case (column, value) =>
       node.set[JsonNode](camel(column.name), json(value, column.dataType))

@@ -18,9 +18,16 @@ import io.merganser.spark.service.{
   ServiceStatus
 }
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.source.TableNames
+import io.merganser.spark.source.{NamedTables, TableNames}
 import io.merganser.spark.sql.DeferredStatements
-import io.merganser.spark.sql.procedures.{ClusteringArguments, CreateTable, History}
+import io.merganser.spark.sql.procedures.{
+  BoundStatement,
+  ClusteringArguments,
+  CreateTable,
+  DryRunOf,
+  History,
+  RunStatement
+}
 import io.merganser.spark.write.{Counts, DryRun, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.options.{LayoutStrategy, OptionKind}
@@ -29,10 +36,11 @@ import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.Progress
 import org.apache.spark.sql.{Column, Dataset, Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression
+import org.apache.spark.sql.catalyst.expressions.{Expression, UserDefinedExpression}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import java.util
 import scala.collection.JavaConverters._
 import scala.util.Try
 
@@ -51,14 +59,14 @@ object PythonBridge {
   def progress(caller: Long): String = Progress.current(caller).lastOption.fold("")(_.toString)
 
   /** Creates an empty table at a path; returns its description. */
-  def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {
+  def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = active(session) {
     val place = OpenTable.absolute(session, path)
     CreateTable.create(session, place, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
     describe(session, place)
   }
 
   /** Name, path, settings and columns of a table, by its path or name. */
-  def describe(session: SparkSession, pathOrName: String): String = {
+  def describe(session: SparkSession, pathOrName: String): String = active(session) {
     val path   = TableNames.pathOf(session, pathOrName)
     val table  = OpenTable.load(session, path)
     val config = table.config
@@ -81,7 +89,7 @@ object PythonBridge {
       frame: Dataset[Row],
       operation: String,
       optionsJson: String
-  ): String = {
+  ): String = active(session) {
     val options = WriteConfig.ofCall(optionsOf(optionsJson), operation)
     val table   = OpenTable.load(session, path)
     ProgramCall(session, s"$operation into ${table.config.name}") {
@@ -90,21 +98,104 @@ object PythonBridge {
   }
 
   /**
-   * The SQL text of a column's expression.
+   * The SQL text of a column's expression; no setting of the parser changes the strings in it.
    *
    * @throws MerganserException COLUMN_WITHOUT_SQL for a function that SQL does not know
    */
-  def sqlOf(session: SparkSession, column: Column): String = {
-    val expression = SparkBridge.expression(column)
-    val text       = expression.sql
-    val parses     = Try(session.sessionState.sqlParser.parseExpression(text)).isSuccess
-    if (!parses || expression.exists(_.isInstanceOf[UserDefinedExpression]))
-      throw MerganserException("COLUMN_WITHOUT_SQL", "column" -> text)
+  def sqlOf(session: SparkSession, column: Column): String = active(session) {
+    val text   = BoundStatement.text(expression(column))
+    val parses = Try(session.sessionState.sqlParser.parseExpression(text)).isSuccess
+    if (!parses) throw withoutSql(text)
     text
   }
 
+  private def expression(column: Column): Expression = {
+    val found = BoundStatement.expression(column)
+    if (found.exists(_.isInstanceOf[UserDefinedExpression])) throw withoutSql(found.sql)
+    found
+  }
+
+  private def withoutSql(column: String) = MerganserException("COLUMN_WITHOUT_SQL", "column" -> column)
+
+  /**
+   * Runs a statement; returns its row, or an object without fields if it returns none.
+   *
+   * @param columns   by the word that the text has in the place of each
+   * @param namesJson names of tables and columns as SQL, by the word that the text has in the place of each
+   * @throws MerganserException COLUMN_WITHOUT_SQL for a function of Python
+   */
+  def statement(
+      session: SparkSession,
+      text: String,
+      columns: util.Map[String, Column],
+      namesJson: String,
+      optionsJson: String
+  ): String = active(session) {
+    val prepared = bound(text, columns, namesJson)
+    val settings = optionsOf(optionsJson)
+    if (settings.isEmpty) {
+      val result = prepared.run(session)
+      result.collect().headOption.fold(mapper.createObjectNode())(ProcedureRows.node(_, result.schema)).toString
+    } else
+      ProgramCall(session, s"call ${RunStatement.name}", ProcedureRows.counts(RunStatement.name)) {
+        ProcedureRows.node(RunStatement.rowOf(session, prepared, settings), RunStatement.result).toString
+      }
+  }
+
+  /**
+   * What a statement would do: the rows of `CALL dry_run`.
+   *
+   * @param rows most rows to show; null: as configured
+   */
+  def preview(
+      session: SparkSession,
+      text: String,
+      columns: util.Map[String, Column],
+      namesJson: String,
+      rows: Integer,
+      optionsJson: String
+  ): String = active(session) {
+    val array = mapper.createArrayNode()
+    DryRunOf.rowsOf(session, bound(text, columns, namesJson), Option(rows).map(_.intValue), optionsOf(optionsJson))
+      .foreach(row => array.add(ProcedureRows.node(row, DryRunOf.result)))
+    array.toString
+  }
+
+  private def bound(text: String, columns: util.Map[String, Column], namesJson: String): BoundStatement =
+    BoundStatement(text, columns.asScala.map { case (word, column) => word -> expression(column) }.toMap,
+      optionsOf(namesJson))
+
+  /** Creates a temporary view of a frame in the session, whichever session the frame is from. */
+  def view(session: SparkSession, name: String, frame: Dataset[Row]): String = active(session) {
+    SparkBridge.ofRows(session, frame.queryExecution.analyzed).createOrReplaceTempView(name)
+    "{}"
+  }
+
+  /**
+   * Creates an empty table with a name, as CREATE TABLE does.
+   *
+   * @param partitions as in PARTITIONED BY; empty for none
+   * @param path       folder of the table; null: that of the catalog
+   */
+  def createNamed(
+      session: SparkSession,
+      name: String,
+      schemaJson: String,
+      partitions: String,
+      path: String,
+      ifNotExists: Boolean,
+      optionsJson: String
+  ): String = active(session) {
+    NamedTables.create(session, name, DataType.fromJson(schemaJson).asInstanceOf[StructType], partitions,
+      Option(path), ifNotExists, optionsOf(optionsJson))
+    "{}"
+  }
+
+  /** The session of a call is that of everything in it: a thread of a program may have another one, or none. */
+  private def active[T](session: SparkSession)(call: => T): T = SparkBridge.active(session)(call)
+
   /** @param op schedule, run or scheduleandexecute */
-  def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
+  def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     ProgramCall(session, s"compact ${table.config.name}")(compacted(op match {
       case "schedule"           => CompactionResult(CompactionService.schedule(table, settings), 0, 0, 0, 0, 0)
@@ -115,7 +206,7 @@ object PythonBridge {
   }
 
   /** @param op schedule or scheduleandexecute */
-  def compactLogs(session: SparkSession, path: String, op: String, optionsJson: String): String = {
+  def compactLogs(session: SparkSession, path: String, op: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     ProgramCall(session, s"compact the logs of ${table.config.name}")(compacted(op match {
       case "schedule" =>
@@ -152,7 +243,7 @@ object PythonBridge {
       strategy: String,
       where: String,
       optionsJson: String
-  ): String = {
+  ): String = active(session) {
     val (table, configured) = opened(session, path, optionsJson)
     val order               = Option(columns).toSeq.flatMap(OptionKind.NameList.split)
     val settings = ClusteringArguments(configured, order, Option(strategy).flatMap(LayoutStrategy.parse), None, None,
@@ -179,20 +270,21 @@ object PythonBridge {
   }
 
   /** Rolls planned clusterings back; returns those that were not, with the reason. */
-  def purgeClustering(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
-    val (table, settings) = opened(session, path, optionsJson)
-    val planned           = table.timeline.plannedClusterings.map(_._1.requested)
-    if (!planned.contains(instant))
-      throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> "run_clustering", "argument" -> "instants",
-        "value" -> instant,
-        "allowed" -> (if (planned.isEmpty) "the planned clusterings, of which there are none"
-                      else planned.mkString(", ")))
-    val node = mapper.createObjectNode()
-    names(node, "left", ClusteringService.purge(table, settings, Seq(instant)).map(_.reason))
-    node.toString
-  }
+  def purgeClustering(session: SparkSession, path: String, instant: String, optionsJson: String): String =
+    active(session) {
+      val (table, settings) = opened(session, path, optionsJson)
+      val planned           = table.timeline.plannedClusterings.map(_._1.requested)
+      if (!planned.contains(instant))
+        throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> "run_clustering", "argument" -> "instants",
+          "value" -> instant,
+          "allowed" -> (if (planned.isEmpty) "the planned clusterings, of which there are none"
+                        else planned.mkString(", ")))
+      val node = mapper.createObjectNode()
+      names(node, "left", ClusteringService.purge(table, settings, Seq(instant)).map(_.reason))
+      node.toString
+    }
 
-  def clean(session: SparkSession, path: String, optionsJson: String): String = {
+  def clean(session: SparkSession, path: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     ProgramCall(session, s"clean ${table.config.name}", ProgramCall.Cleaned) {
       val array = mapper.createArrayNode()
@@ -211,21 +303,22 @@ object PythonBridge {
    *
    * @param min completed writes that stay, and `max`, above which others are moved; null: as configured
    */
-  def archive(session: SparkSession, path: String, min: Integer, max: Integer, optionsJson: String): String = {
-    val started           = System.nanoTime()
-    val (table, settings) = opened(session, path, optionsJson)
-    ProgramCall(session, s"archive ${table.config.name}", ProgramCall.Archived) {
-      val done = ArchiveService.run(table, settings,
-        _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
-      mapper.createObjectNode()
-        .put("instants", done.instants)
-        .put("first", done.first.orNull)
-        .put("last", done.last.orNull)
-        .put("remaining", done.remaining)
-        .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
-        .toString
+  def archive(session: SparkSession, path: String, min: Integer, max: Integer, optionsJson: String): String =
+    active(session) {
+      val started           = System.nanoTime()
+      val (table, settings) = opened(session, path, optionsJson)
+      ProgramCall(session, s"archive ${table.config.name}", ProgramCall.Archived) {
+        val done = ArchiveService.run(table, settings,
+          _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
+        mapper.createObjectNode()
+          .put("instants", done.instants)
+          .put("first", done.first.orNull)
+          .put("last", done.last.orNull)
+          .put("remaining", done.remaining)
+          .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
+          .toString
+      }
     }
-  }
 
   /**
    * Starts services of a table in the background; returns their states.
@@ -239,7 +332,7 @@ object PythonBridge {
       services: String,
       everySeconds: Integer,
       optionsJson: String
-  ): String =
+  ): String = active(session) {
     statuses(BackgroundServices.start(
         session,
         OpenTable.load(session, path),
@@ -248,13 +341,16 @@ object PythonBridge {
         table =>
           WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false)
       ))
+  }
 
   /** Ends them after the work that writes have requested; returns whether there were any. */
-  def stopServices(session: SparkSession, path: String): String =
+  def stopServices(session: SparkSession, path: String): String = active(session) {
     BackgroundServices.stop(OpenTable.load(session, path)).toString
+  }
 
-  def services(session: SparkSession, path: String): String =
+  def services(session: SparkSession, path: String): String = active(session) {
     statuses(BackgroundServices.of(OpenTable.load(session, path)))
+  }
 
   private def statuses(all: Seq[ServiceStatus]): String = {
     val array = mapper.createArrayNode()
@@ -277,28 +373,29 @@ object PythonBridge {
       user: String,
       comments: String,
       optionsJson: String
-  ): String = {
+  ): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     savepoint(mapper.createObjectNode(), SavepointService.of(table, settings).create(Option(instant), user, comments))
       .toString
   }
 
   /** @param instant requested time of the write of a savepoint; null: the newest savepoint */
-  def deleteSavepoint(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
-    val (table, settings) = opened(session, path, optionsJson)
-    mapper.createObjectNode().put("savepointTime", SavepointService.of(table, settings).delete(Option(instant)))
-      .toString
-  }
+  def deleteSavepoint(session: SparkSession, path: String, instant: String, optionsJson: String): String =
+    active(session) {
+      val (table, settings) = opened(session, path, optionsJson)
+      mapper.createObjectNode().put("savepointTime", SavepointService.of(table, settings).delete(Option(instant)))
+        .toString
+    }
 
   /** The completed savepoints, newest first. */
-  def savepoints(session: SparkSession, path: String): String = {
+  def savepoints(session: SparkSession, path: String): String = active(session) {
     val array = mapper.createArrayNode()
     SavepointService.of(OpenTable.load(session, path)).all.foreach(s => savepoint(array.addObject(), s))
     array.toString
   }
 
   /** @param instant requested time of the write that is restored */
-  def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
+  def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     restored(session, s"restore ${table.config.name}") {
       RestoreService.restore(session, table, settings, instant, isPreview = false)
@@ -306,15 +403,16 @@ object PythonBridge {
   }
 
   /** @param savepoint requested time of its write; null: the newest savepoint */
-  def restoreSavepoint(session: SparkSession, path: String, savepoint: String, optionsJson: String): String = {
-    val (table, settings) = opened(session, path, optionsJson)
-    restored(session, s"restore a savepoint of ${table.config.name}") {
-      RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false)
+  def restoreSavepoint(session: SparkSession, path: String, savepoint: String, optionsJson: String): String =
+    active(session) {
+      val (table, settings) = opened(session, path, optionsJson)
+      restored(session, s"restore a savepoint of ${table.config.name}") {
+        RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), isPreview = false)
+      }
     }
-  }
 
   /** @param instant requested time of the newest write; null: whichever it is */
-  def rollback(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
+  def rollback(session: SparkSession, path: String, instant: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     restored(session, s"roll back the newest write of ${table.config.name}") {
       RestoreService.rollback(session, table, settings, Option(instant), isPreview = false)
@@ -348,18 +446,19 @@ object PythonBridge {
    *
    * @param argumentsJson strings, booleans and integers by parameter
    */
-  def call(session: SparkSession, procedure: String, argumentsJson: String, optionsJson: String): String = {
-    def result: String = {
-      val array = mapper.createArrayNode()
-      ProcedureRows.of(session, procedure, mapper.readTree(argumentsJson), optionsOf(optionsJson)).foreach(row =>
-        array.add(row))
-      array.toString
+  def call(session: SparkSession, procedure: String, argumentsJson: String, optionsJson: String): String =
+    active(session) {
+      def result: String = {
+        val array = mapper.createArrayNode()
+        ProcedureRows.of(session, procedure, mapper.readTree(argumentsJson), optionsOf(optionsJson)).foreach(row =>
+          array.add(row))
+        array.toString
+      }
+      ProcedureRows.counts(procedure) match {
+        case Nil    => result
+        case counts => ProgramCall(session, s"call $procedure", counts)(result)
+      }
     }
-    ProcedureRows.counts(procedure) match {
-      case Nil    => result
-      case counts => ProgramCall(session, s"call $procedure", counts)(result)
-    }
-  }
 
   private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {
     val table = OpenTable.load(session, path)
@@ -373,7 +472,7 @@ object PythonBridge {
    * @param limit    most actions; null: all
    * @param archived whether archived ones follow
    */
-  def history(session: SparkSession, path: String, limit: Integer, archived: Boolean): String = {
+  def history(session: SparkSession, path: String, limit: Integer, archived: Boolean): String = active(session) {
     val most  = Option(limit).fold(Int.MaxValue)(_.intValue)
     val array = mapper.createArrayNode()
     History.of(OpenTable.load(session, path), most, archived).take(most).foreach(History.describe(array.addObject(), _))
@@ -381,7 +480,7 @@ object PythonBridge {
   }
 
   /** The newest slice of every file group. */
-  def fileSlices(session: SparkSession, path: String): String = {
+  def fileSlices(session: SparkSession, path: String): String = active(session) {
     val array = mapper.createArrayNode()
     OpenTable.load(session, path).view.slices.foreach { slice =>
       val node = array.addObject()

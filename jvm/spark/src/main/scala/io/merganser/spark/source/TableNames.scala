@@ -2,10 +2,11 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.options.Names
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
-import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
 
 /** Resolves the names and paths of tables that users write. */
@@ -19,21 +20,35 @@ private[spark] object TableNames {
    */
   def pathOf(session: SparkSession, pathOrName: String): String =
     if (pathOrName.contains("/") && !pathOrName.contains("`")) OpenTable.absolute(session, pathOrName)
-    else nameParts(session, pathOrName).flatMap(named(session, _)) match {
-      case Some(ours: MerganserTable) => ours.path
-      case Some(_)                    => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
-      case None if isFolder(session, pathOrName) => OpenTable.absolute(session, pathOrName)
-      case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
+    else nameParts(pathOrName).flatMap(pathOf(session, pathOrName, _)).getOrElse(
+      if (isFolder(session, pathOrName)) OpenTable.absolute(session, pathOrName)
+      else throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName))
+
+  /**
+   * The path of a table, from the parts of its name.
+   *
+   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
+   */
+  def pathOf(session: SparkSession, parts: Seq[String]): String = {
+    val name = parts.map(Names.quoted).mkString(".")
+    pathOf(session, name, parts).getOrElse(throw MerganserException("TABLE_NOT_FOUND", "table" -> name))
+  }
+
+  /** None if no table has the name. */
+  private def pathOf(session: SparkSession, name: String, parts: Seq[String]): Option[String] =
+    named(session, parts).map {
+      case ours: MerganserTable => ours.path
+      case _                    => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> name)
     }
 
   /** The table of a name in the session's catalogs; None for a path, and if no table of ours has that name. */
   def ours(session: SparkSession, pathOrName: String): Option[MerganserTable] =
     if (pathOrName.contains("/") && !pathOrName.contains("`")) None
-    else nameParts(session, pathOrName).flatMap(named(session, _)).collect { case table: MerganserTable => table }
+    else nameParts(pathOrName).flatMap(named(session, _)).collect { case table: MerganserTable => table }
 
-  /** None for a string that is not a SQL name. */
-  private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
-    try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))
+  /** None for a string that is not a SQL name. The session's parser would substitute variables in it. */
+  private def nameParts(name: String): Option[Seq[String]] =
+    try Some(CatalystSqlParser.parseMultipartIdentifier(name))
     catch { case _: ParseException => None }
 
   private def isFolder(session: SparkSession, word: String): Boolean =

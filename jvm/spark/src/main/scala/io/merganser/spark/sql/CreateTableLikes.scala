@@ -1,12 +1,12 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{LikeTable, MerganserTable, NewCatalogTable, OwnCatalog, TableNames}
+import io.merganser.spark.source.{LikeTable, MerganserTable, NamedTables, NewCatalogTable, OwnCatalog, TableNames}
 import io.merganser.table.options.Names
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException
 import org.apache.spark.sql.catalyst.parser.ParserInterface
-import org.apache.spark.sql.catalyst.plans.logical.{CreateTable, LogicalPlan, UnresolvedTableSpec}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
@@ -85,15 +85,7 @@ object CreateTableLikes {
     val unlessNew = if (statement.ifNotExists) "IF NOT EXISTS " else ""
     val name      = statement.target.map(Names.quoted).mkString(".")
     val text      = s"CREATE TABLE $unlessNew$name (${columns.toDDL}) USING $provider$by"
-    session.sessionState.sqlParser.parsePlan(text) match {
-      case create: CreateTable =>
-        create.tableSpec match {
-          case spec: UnresolvedTableSpec =>
-            create.copy(tableSpec = spec.copy(properties = statement.properties, location = statement.location))
-          case other => throw new IllegalStateException(s"properties of a table are $other")
-        }
-      case other => throw new IllegalStateException(s"CREATE TABLE is $other")
-    }
+    NamedTables.plan(session.sessionState.sqlParser.parsePlan(text), statement.properties, statement.location)
   }
 }
 

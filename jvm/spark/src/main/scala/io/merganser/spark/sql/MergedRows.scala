@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry.TableFunctionBuilder
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -37,8 +37,7 @@ object MergedRows {
 
     def view(argument: Expression): LogicalPlan = argument match {
       case Literal(text, StringType) if text != null =>
-        val parser = SparkSession.active.sessionState.sqlParser
-        try UnresolvedRelation(parser.parseMultipartIdentifier(text.toString))
+        try UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(text.toString))
         catch { case _: ParseException => throw invalid(s"'$text' is no name of a view or table") }
       case other => throw invalid(s"${other.sql} is no name in quotes")
     }

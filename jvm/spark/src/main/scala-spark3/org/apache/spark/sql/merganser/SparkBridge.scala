@@ -20,6 +20,9 @@ object SparkBridge {
   /** The expression behind a column; unresolved where the column names fields. */
   def expression(column: Column): Expression = column.expr
 
+  /** Work in which the session is the active one, and its settings those of the parser and the analyzer. */
+  def active[T](session: SparkSession)(work: => T): T = session.withActive(work)
+
   /** A session with the settings, temporary views and functions of another one. */
   def cloned(session: SparkSession): SparkSession = session.cloneSession()
 

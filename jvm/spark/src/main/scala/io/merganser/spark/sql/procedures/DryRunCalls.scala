@@ -26,7 +26,8 @@ object DryRunOf extends Procedure {
       default = Some(WriteOperation.Upsert.name)),
     Parameter.path,
     Parameter.filter,
-    Parameter.options
+    Parameter.options,
+    RowStatements.names
   )
 
   override val result: StructType = DryRunRows.columns
@@ -34,9 +35,11 @@ object DryRunOf extends Procedure {
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val rows = arguments.int("rows")
     rows.filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    val dry = Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
+    val dry = ofDryRun(rows)
     DryRunRows.of((arguments.string("statement"), arguments.string("source")) match {
-      case (Some(statement), None) => ofStatement(session, statement, arguments.options("options") ++ dry)
+      case (Some(statement), None) =>
+        ofStatement(session, BoundStatement(statement, names = arguments.options("names")),
+          arguments.options("options") ++ dry)
       case (None, Some(source)) =>
         val table     = OpenTable.load(session, arguments.tablePath(session))
         val operation = arguments.string("operation").getOrElse(WriteOperation.Upsert.name)
@@ -47,12 +50,28 @@ object DryRunOf extends Procedure {
     })
   }
 
-  private def ofStatement(session: SparkSession, statement: String, settings: Map[String, String]): WriteResult = {
+  /** The rows of the dry run of a statement. */
+  def rowsOf(
+      session: SparkSession,
+      statement: BoundStatement,
+      rows: Option[Int],
+      options: Map[String, String]
+  ): Seq[Row] =
+    DryRunRows.of(ofStatement(session, statement, options ++ ofDryRun(rows)))
+
+  private def ofDryRun(rows: Option[Int]): Map[String, String] =
+    Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
+
+  private def ofStatement(
+      session: SparkSession,
+      statement: BoundStatement,
+      settings: Map[String, String]
+  ): WriteResult = {
     RowStatements.requireOurs(session, statement)(_ => true)(kind =>
       MerganserException("DRY_RUN_STATEMENT", "kind" -> kind))
     val own = StatementSession.of(session, settings)
-    own.sql(statement)
-    DryRuns.last(own).getOrElse(throw new IllegalStateException(s"no dry run of: $statement"))
+    statement.run(own)
+    DryRuns.last(own).getOrElse(throw new IllegalStateException(s"no dry run of: ${statement.text}"))
   }
 }
 

@@ -3,7 +3,6 @@ package io.merganser.spark.sql.procedures
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.write.{StatementResult, StatementSession}
-import io.merganser.table.options.Names
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -20,7 +19,8 @@ object RunStatement extends Procedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE or DELETE, as SQL", isRequired = true),
-    Parameter.options
+    Parameter.options,
+    RowStatements.names
   )
 
   override val result: StructType = Procedure.columns(
@@ -29,19 +29,28 @@ object RunStatement extends Procedure {
   override val measures: Seq[String] = StatementResult.CountNames
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val statement = arguments.required("statement")
+    val statement = BoundStatement(arguments.required("statement"), names = arguments.options("names"))
+    Seq(rowOf(session, statement, arguments.options("options")))
+  }
+
+  /** Runs a statement in a session of its own. */
+  def rowOf(session: SparkSession, statement: BoundStatement, options: Map[String, String]): Row = {
     RowStatements.requireOurs(session, statement) {
       case _: MergeIntoTable | _: UpdateTable | _: DeleteFromTable => true
       case _                                                       => false
     }(kind => MerganserException("RUN_STATEMENT", "kind" -> kind))
-    val own     = StatementSession.of(session, arguments.options("options"))
-    val counts  = own.sql(statement).head()
+    val own     = StatementSession.of(session, options)
+    val counts  = statement.run(own).head()
     val repeats = StatementSession.result(own).exists(_.notes.isRepetition)
-    Seq(Row.fromSeq(counts.toSeq :+ repeats))
+    Row.fromSeq(counts.toSeq :+ repeats)
   }
 }
 
 private object RowStatements {
+
+  val names: Parameter = Parameter("names", Parameter.OptionsType,
+    "names of tables and columns as SQL, by the words that the statement has in their places: variables in them are " +
+      "not substituted")
 
   /**
    * Refuses whatever does not change rows of a table of ours, before it is analyzed.
@@ -49,10 +58,10 @@ private object RowStatements {
    * @param isTaken for the plan of a statement that changes rows
    * @param refused takes the word with which the statement begins
    */
-  def requireOurs(session: SparkSession, statement: String)(isTaken: LogicalPlan => Boolean)(
+  def requireOurs(session: SparkSession, statement: BoundStatement)(isTaken: LogicalPlan => Boolean)(
       refused: String => MerganserException
   ): Unit = {
-    def word = "[A-Za-z]+".r.findFirstIn(statement).fold("nothing")(_.toUpperCase(Locale.ROOT))
+    def word = "[A-Za-z]+".r.findFirstIn(statement.text).fold("nothing")(_.toUpperCase(Locale.ROOT))
     def check(plan: LogicalPlan): Unit = {
       val target = plan match {
         case merge: MergeIntoTable       => Some(merge.targetTable)
@@ -65,12 +74,12 @@ private object RowStatements {
         case (within: UnresolvedWith, _) => check(within.child)
         case (changing, Some(of)) if isTaken(changing) =>
           of.collectFirst { case relation: UnresolvedRelation => relation.multipartIdentifier } match {
-            case Some(parts) => TableNames.pathOf(session, parts.map(Names.quoted).mkString(".")); ()
+            case Some(parts) => TableNames.pathOf(session, parts); ()
             case None        => throw refused(s"$word, and is of no table")
           }
         case _ => throw refused(word)
       }
     }
-    check(session.sessionState.sqlParser.parsePlan(statement))
+    check(statement.plan(session))
   }
 }

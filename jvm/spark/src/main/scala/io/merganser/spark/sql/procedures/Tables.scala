@@ -1,8 +1,10 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{ServicePreviews, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.source.{NamedTables, TableNames}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
@@ -17,23 +19,38 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 /**
- * CALL create_table(path => …, columns => …, options => …): an empty table at a path, without a name in the catalog.
+ * CALL create_table(path => …, columns => …, options => …): an empty table at a path, without a name in the catalog;
+ * with `table` one that has a name there.
  */
 object CreateTable extends Procedure {
   override val name = "create_table"
 
   override val parameters: Seq[Parameter] = Seq(
-    Parameter("path", StringType, "path of the new table", isRequired = true),
+    Parameter("path", StringType, "path of the new table; with a name by default the one that the catalog chooses"),
     Parameter("columns", StringType, "its columns, as in CREATE TABLE, or as the JSON of a schema", isRequired = true),
-    Parameter.options
+    Parameter.options,
+    Parameter("table", StringType, "name of the new table in a catalog, as in CREATE TABLE"),
+    Parameter("partitions", StringType, "of a table with a name, as in PARTITIONED BY", default = Some("")),
+    Parameter("if_not_exists", BooleanType, "whether an existing table of the name is left as it is",
+      default = Some("false"))
   )
 
   override val result: StructType = DescribeTable.result
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val path = OpenTable.absolute(session, arguments.required("path"))
-    create(session, path, schema(arguments, arguments.required("columns")), arguments.options("options"))
-    Seq(DescribeTable.row(OpenTable.load(session, path), path))
+    val columns  = schema(arguments, arguments.required("columns"))
+    val settings = arguments.options("options")
+    val place = (arguments.string("path"), arguments.string("table")) match {
+      case (folder, Some(named)) =>
+        NamedTables.create(session, named, columns, arguments.string("partitions").getOrElse(""), folder,
+          arguments.boolean("if_not_exists").contains(true), settings)
+        TableNames.pathOf(session, named)
+      case (Some(folder), None) =>
+        create(session, OpenTable.absolute(session, folder), columns, settings)
+        OpenTable.absolute(session, folder)
+      case _ => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
+    }
+    Seq(DescribeTable.row(OpenTable.load(session, place), place))
   }
 
   /** @throws MerganserException TABLE_EXISTS, and the errors of invalid options */

@@ -25,6 +25,10 @@ from test_python_api import *  # noqa: F403
 from test_python_api import content, path, rows  # noqa: F401
 from test_python_statements import *  # noqa: F403
 from test_python_statements import trips  # noqa: F401
+from test_threads_and_sessions import (  # noqa: F401
+    test_every_call_works_in_a_thread_without_an_active_session,
+    test_frames_of_another_session_are_written_and_merged,
+)
 
 import merganser
 
@@ -45,6 +49,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def spark(server: str) -> Iterator[SparkSession]:
     """A client; not made by SparkSession.builder, which wants no classic session in its process."""
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+    session = RemoteSession.builder.remote(server).create()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def other_session(server: str) -> Iterator[SparkSession]:
+    """Another client of that server."""
     from pyspark.sql.connect.session import SparkSession as RemoteSession
 
     session = RemoteSession.builder.remote(server).create()
@@ -113,6 +127,28 @@ def test_data_frames_are_written_and_read_by_path_and_by_name(
     spark.createDataFrame([(4, 1, "e")], frame.schema).write.mode("append").insertInto(table)
     assert all_rows(spark, table) == [(1, 5, "a"), (2, 5, "b"), (3, 1, "d"), (4, 1, "e")]
     assert spark.table(table).filter("id > 2").count() == 2
+
+
+def test_a_merge_in_foreach_batch_finds_the_rows_of_its_batch(
+    spark: SparkSession,
+    path: str,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    merganser.Table.create(spark, path, "id long, v string", record_key="id").insert([(1, "stored")])
+    source = str(tmp_path / "source")
+    spark.createDataFrame([(1, "a"), (2, "b")], "id long, v string").coalesce(1).write.parquet(source)
+
+    def apply(batch: Any, _: int) -> None:
+        from merganser import Table
+
+        table = Table.load(batch.sparkSession, path)
+        table.merge(batch).when_matched_update().when_not_matched_insert().execute()
+
+    stream = spark.readStream.schema("id long, v string").parquet(source).writeStream.foreachBatch(apply)
+    started = stream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+    started.awaitTermination()
+    stored = spark.read.format("merganser").load(path).collect()
+    assert sorted(map(tuple, stored)) == [(1, "a"), (2, "b")]
 
 
 def test_streams_write_into_tables_and_read_from_them(spark: SparkSession, table: str, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from feeds import Feed, finish, options_of, stream, writer
 from pasted import LINE, blocks, paste
 from pipelines import run as run_pipeline
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql import functions as F
 from servers import serving
 
 # Every test of the Python API runs here too: `spark` is then the client of this module.
@@ -127,6 +128,18 @@ def test_data_frames_are_written_and_read_by_path_and_by_name(
     spark.createDataFrame([(4, 1, "e")], frame.schema).write.mode("append").insertInto(table)
     assert all_rows(spark, table) == [(1, 5, "a"), (2, 5, "b"), (3, 1, "d"), (4, 1, "e")]
     assert spark.table(table).filter("id > 2").count() == 2
+
+
+def test_what_a_frame_observes_arrives_when_its_writer_has_written_it(
+    spark: SparkSession,
+    path: str,  # noqa: F811
+) -> None:
+    merganser.Table.create(spark, path, "id long, v string", record_key="id")
+    observation = Observation("rows")
+    frame = spark.createDataFrame([(1, "a"), (2, "b")], "id long, v string")
+    observed = frame.observe(observation, F.count(F.lit(1)).alias("n"))
+    observed.write.format("merganser").mode("append").save(path)
+    assert observation.get == {"n": 2}
 
 
 def test_a_merge_in_foreach_batch_finds_the_rows_of_its_batch(

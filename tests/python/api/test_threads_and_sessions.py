@@ -1,4 +1,4 @@
-"""Calls in threads, and frames of other sessions; test_connect.py runs most over Spark Connect."""
+"""Calls in threads, frames of other sessions, and observed ones; test_connect.py runs most over Spark Connect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import merganser
@@ -103,3 +103,15 @@ def test_frames_of_another_session_are_written_and_merged(
     assert (done.inserted, done.updated) == (1, 1)
     here = spark.createDataFrame([(2, "c")], COLUMNS)
     assert {row["v"] for row in merganser.merge_frames(other, here, "id").collect()} == {"a", "c"}
+
+
+@pytest.mark.parametrize("write", ["upsert", "insert", "bulk_insert", "append"])
+def test_what_a_written_frame_observes_arrives(spark: SparkSession, tmp_path: Path, write: str) -> None:
+    table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id")
+    observation = Observation("rows")
+    rows = spark.createDataFrame([(1, "a"), (2, "b")], COLUMNS).observe(observation, F.count(F.lit(1)).alias("n"))
+    if write == "append":
+        rows.write.format("merganser").mode("append").save(table.path)
+    else:
+        getattr(table, write)(rows)
+    assert in_thread(lambda: observation.get) == {"n": 2}

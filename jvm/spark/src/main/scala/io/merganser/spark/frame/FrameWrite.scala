@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
+import io.merganser.spark.write.{ObservedRows, Replaced, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, StoredKeyForm}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{AppTransactions, Creation}
@@ -210,8 +210,10 @@ object FrameWrite {
     FrameColumns.check(frame, data, table.config, settings, missing, table.logsPartialRows)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else FrameColumns.provided(frame, data, settings)
-    val rows     = KeylessFrames.identified(table.config, settings.operation, frame)
-    val result   = new TableWrite(session, table, settings).run(rows, data, lit(isDelete), replaced, masks, readAt)
+    val observed = new ObservedRows(frame)
+    def rows     = KeylessFrames.identified(table.config, settings.operation, observed.forAttempt())
+    val result = observed.reporting(
+      new TableWrite(session, table, settings).run(rows, data, lit(isDelete), replaced, masks, readAt))
     AfterCommit.run(session, table, settings, result)
   }
 

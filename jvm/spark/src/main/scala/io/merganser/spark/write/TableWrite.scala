@@ -87,7 +87,8 @@ final class TableWrite(
   private val config  = opened.config
 
   /**
-   * @param frame           rows with the table's columns, or its key and partition columns for a delete
+   * @param frame           rows with the table's columns, or its key and partition columns for a delete; evaluated for
+   *                        each attempt
    * @param schema          the table's data columns from this write on
    * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param replaced        stored rows that the same commit removes
@@ -97,7 +98,7 @@ final class TableWrite(
    *                            visible then
    */
   def run(
-      frame: DataFrame,
+      frame: => DataFrame,
       schema: StructType,
       unconditionalDelete: Column,
       replaced: Replaced = Replaced.Nothing,
@@ -108,8 +109,13 @@ final class TableWrite(
     requireNonBlocking(replaced, readsTable = readAt.isDefined, isPartial = masks.nonEmpty)
     if (KeylessTable.is(config)) commit(schema, replaced, readAt)((_, _, instant) => rows(instant))
     else {
-      val prepared = rows(instant = "")
-      commit(schema, replaced, readAt)((_, _, _) => prepared)
+      // Those of the first attempt are prepared before the write begins, so that an error leaves nothing.
+      var prepared = Option(rows(instant = ""))
+      commit(schema, replaced, readAt) { (_, _, _) =>
+        val ready = prepared
+        prepared = None
+        ready.getOrElse(rows(instant = ""))
+      }
     }
   }
 

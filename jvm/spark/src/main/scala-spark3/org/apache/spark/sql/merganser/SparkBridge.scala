@@ -5,7 +5,7 @@ import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics}
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.{LogicalRDD, QueryExecution, SQLExecution}
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
@@ -28,6 +28,10 @@ object SparkBridge {
 
   /** A logical plan as a data frame. */
   def ofRows(session: SparkSession, plan: LogicalPlan): DataFrame = Dataset.ofRows(session, plan)
+
+  /** Work that is reported to listeners as the execution of a query; its observed metrics are read when it ends. */
+  def execution[T](query: QueryExecution, name: String)(work: => T): T =
+    SQLExecution.withNewExecutionId(query, Some(name))(work)
 
   /** Rows in Catalyst's own form as a data frame; the rows may be reused objects. */
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =

@@ -84,7 +84,7 @@ final class GroupChanges(storage: Storage, config: TableConfig, timeline: Timeli
   ): Seq[GroupChange] = {
     val writes     = commits.filterNot(_._2.operationType.isService).sortBy { case (i, _) => (timeOf(i), i.requested) }
     var last       = Option.empty[State]
-    lazy val times = new java.util.TreeSet(commits.map(c => timeOf(c._1)).asJava)
+    lazy val times = new java.util.TreeSet[String](commits.map(c => timeOf(c._1)).asJava)
     writes.flatMap { case (instant, metadata) =>
       val groups = changedGroups(metadata).filter(group => mayMatter(group.partitionPath))
       val stored = groups.map(group => group -> changeFiles(metadata, group)).toMap

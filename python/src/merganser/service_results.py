@@ -286,7 +286,7 @@ class PartitionRepair(Shown):
     path: str
     """Below the table's folder."""
     has_metadata: bool
-    """Whether it had ``.hoodie_partition_metadata``; without it readers ignore the folder."""
+    """Whether it had ``.hoodie_partition_metadata``; without it the folder is no partition."""
     repaired: bool
     """Whether it got one."""
 

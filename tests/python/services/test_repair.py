@@ -246,10 +246,13 @@ def test_partition_metadata_is_added_and_migrated(spark: SparkSession, tmp_path:
     path = tmp_path / "t"
     rows = [(1, "a", 1, "p"), (2, "b", 1, "q")]
     write(spark, path, rows, **{PARTITION: "part"})
+    (path / "p" / ".hoodie_partition_metadata").unlink()
+    for use in (lambda: rows_of(load(spark, path)), lambda: write(spark, path, [(1, "c", 2, "p")])):
+        with pytest.raises(merganser.MerganserError, match="PARTITION_METADATA_MISSING"):
+            use()
     table = Table.load(spark, str(path))
-    (path / "q" / ".hoodie_partition_metadata").unlink()
-    assert [step.partition_path for step in table.repair_partitions(dry_run=True)] == ["q"]
-    assert [f.path for f in table.repair_partitions() if f.repaired] == ["q"]
+    assert [step.partition_path for step in table.repair_partitions(dry_run=True)] == ["p"]
+    assert [f.path for f in table.repair_partitions() if f.repaired] == ["p"]
     call = f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)"
     assert [tuple(row) for row in spark.sql(call).collect()] == [
         ("p", "true", "false", "MIGRATED"),

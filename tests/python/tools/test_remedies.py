@@ -40,6 +40,9 @@ RUN = {
     "CALL start_services": "test_background_services.py::"
     "test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop",
     "CALL restore_to_instant": "test_restores.py::test_a_table_is_restored_to_a_write_and_to_a_savepoint",
+    "CALL repair_add_partition_meta": "test_verify.py::"
+    "test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found",
+    "Table.repair_partitions()": "test_repair.py::test_partition_metadata_is_added_and_migrated",
     "CALL repair_properties": "test_repair.py::test_lost_properties_are_recreated_and_wrong_ones_refused",
     "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
     "CALL show_savepoints": "test_savepoints.py::test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted",

@@ -187,7 +187,7 @@ object VerifyService {
     try { (table.view.slices, Nil) }
     catch {
       case whole: MerganserException =>
-        val (slices, found) = table.view.partitions.map { partition =>
+        val (slices, found) = table.view.partitionsWithMetadata.map { partition =>
           try { (table.view.slices(partition), Nil) }
           catch {
             case e: MerganserException =>
@@ -197,7 +197,8 @@ object VerifyService {
           }
         }.unzip
         val findings = found.flatten
-        (slices.flatten, if (findings.isEmpty) Seq(SliceChecks.finding("", "", whole)) else findings)
+        val isFound  = findings.nonEmpty || whole.condition == "PARTITION_METADATA_MISSING" // by the check of folders
+        (slices.flatten, if (isFound) findings else Seq(SliceChecks.finding("", "", whole)))
     }
 
   private def uncommitted(table: OpenTable): Seq[Finding] =
@@ -210,7 +211,7 @@ object VerifyService {
   private def partitions(table: OpenTable, settings: WriteConfig): Seq[Finding] =
     RepairService.partitions(table, settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
       Finding(FindingKind.PartitionMetadata, folder.path, "", "", None, 1,
-        "a folder with data files has no partition metadata: readers ignore it"))
+        "a folder with data files has no partition metadata: other engines ignore it"))
 
   private def duplicates(
       session: SparkSession,

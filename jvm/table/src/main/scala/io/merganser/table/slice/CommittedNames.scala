@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap
  * one that outlived the write.
  *
  * Holds the names of the files of all commits that it has read. Archived commits are read only where two attempts of a
- * task have left a file.
+ * task have left a file, or a folder with files has no partition metadata.
  */
 private[slice] final class CommittedNames(config: TableConfig, timeline: Timeline, archive: => ArchivedTimeline) {
   import CommittedNames._
@@ -54,6 +54,9 @@ private[slice] final class CommittedNames(config: TableConfig, timeline: Timelin
       files.contains(log.path) || (!config.isCreatedInLayout2 && files.valuesIterator.exists(file =>
         FileNames.fileId(file.name).contains(log.fileId)))
     }
+
+  /** Whether the write of a file names it; false if the files of that write are unknown. Archived writes are read. */
+  def names(instant: String, path: String): Boolean = known(instant).exists(_.contains(path))
 
   /** How the commit of a log names it. */
   def commitOf(log: LogFile): Option[CommittedFile] =

@@ -79,6 +79,12 @@ private[slice] final class Slicing(
   def hasGroup(partition: String, files: Seq[ListedFile]): Boolean =
     groups(partition, files).exists(group => committedSlices(group, newestOf(group), newestOf).isDefined)
 
+  /** A base or log file in a folder that readers would see if the folder were a partition. */
+  def anyCommitted(folder: String, files: Seq[ListedFile]): Option[DataFile] =
+    DataFile.of(folder, files).find(file =>
+      isCompleted(file.instant) && !timeline.replacedGroups(file.group) &&
+        names.names(file.instant, FileNames.path(folder, file.name)))
+
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
   private def committedSlices(
       listed: Seq[(String, Seq[ListedFile])],

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import java.util.concurrent.ConcurrentHashMap
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
@@ -29,8 +30,16 @@ final class TableView private (
 
   private def slicing = new Slicing(storage, config, timeline, archive)
 
-  /** Paths of the partitions, found by listing folders; "" for a table without partitions. */
+  /**
+   * Paths of the partitions, found by listing folders; "" for a table without partitions.
+   *
+   * @throws io.merganser.merge.MerganserException PARTITION_METADATA_MISSING
+   */
   def partitions: Seq[String] = everyPartition.paths
+
+  /** Those of [[partitions]] that have their metadata, where others may have lost it. */
+  def partitionsWithMetadata: Seq[String] =
+    partitionsBelow(Seq(""), _ => true, (_, files) => hasMetadata(files)).paths
 
   @volatile private var isListed = false
 
@@ -61,7 +70,7 @@ final class TableView private (
 
   /** Those of some folders that are partitions. */
   def partitionsAmong(folders: Seq[String]): Seq[String] =
-    listed(folders).filter { case (_, files) => isPartition(files) }.map(_._1).sorted
+    listed(folders).filter { case (folder, files) => isPartition(folder, files) }.map(_._1).sorted
 
   /** The newest slice of every file group. */
   def slices: Seq[FileSlice] = slicesOf(partitions)
@@ -80,7 +89,7 @@ final class TableView private (
   /** Depth first, in the order of the names. */
   private def partitionsOneByOne(folder: String): Iterator[String] = {
     val files = listing(folder)
-    val isOne = isPartition(files)
+    val isOne = isPartition(folder, files)
     if (!isOne) listings.remove(folder)
     val below = if (folder.isEmpty && isOne) Nil else foldersIn(folder, files).sortBy(name => s"$name/")
     (if (isOne) Iterator(folder) else Iterator.empty) ++ below.iterator.flatMap(partitionsOneByOne)
@@ -96,12 +105,12 @@ final class TableView private (
   /** The newest slices of some file groups, those of them that readers see. Only their partitions are listed. */
   def slicesOf(groups: Set[FileGroupId]): Seq[FileSlice] = {
     val partitions = groups.map(_.partitionPath).toSeq.sorted
-    slicing.newest(listed(partitions).filter { case (_, files) => isPartition(files) }, isWhole = false, groups)
+    slicing.newest(listed(partitions).filter { case (p, files) => isPartition(p, files) }, isWhole = false, groups)
   }
 
   /** The newest slices of those of some folders that are partitions. */
   def slicesOfAny(folders: Seq[String]): Seq[FileSlice] =
-    slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) }, isWhole = false)
+    slicing.newest(listed(folders).filter { case (p, files) => isPartition(p, files) }, isWhole = false)
 
   /** The newest base file of every group that has one, without logs: what a read-optimized query reads. */
   def readOptimizedSlices: Seq[FileSlice] = readOptimizedSlicesOf(partitions)
@@ -126,11 +135,7 @@ final class TableView private (
     Parallel.map(partitions)(p => p -> listing(p))
 
   /** The base and log files in a partition's folder, also those that no reader sees. */
-  def dataFiles(partition: String): Seq[DataFile] = for {
-    file    <- listing(partition) if !file.isDirectory
-    fileId  <- FileNames.fileId(file.name).toSeq
-    instant <- FileNames.instant(file.name).toSeq
-  } yield DataFile(FileGroupId(partition, fileId), instant, file.name, file.sizeBytes)
+  def dataFiles(partition: String): Seq[DataFile] = DataFile.of(partition, listing(partition))
 
   /** Whether a partition's folder has nothing else than these files and what makes it a partition. */
   def hasOnly(partition: String, names: Set[String]): Boolean = listing(partition).forall { file =>
@@ -171,20 +176,38 @@ final class TableView private (
     }
   }
 
-  private def isPartition(files: Seq[ListedFile]): Boolean =
+  private def hasMetadata(files: Seq[ListedFile]): Boolean =
     files.exists(f => !f.isDirectory && PartitionMetadata.isMetadata(f.name))
+
+  /**
+   * Whether a folder is a partition. One that has lost its metadata would be none, and its rows missing.
+   *
+   * @throws io.merganser.merge.MerganserException PARTITION_METADATA_MISSING
+   */
+  private def isPartition(folder: String, files: Seq[ListedFile]): Boolean = hasMetadata(files) || {
+    slicing.anyCommitted(folder, files).foreach { file =>
+      throw MerganserException("PARTITION_METADATA_MISSING", "table" -> config.name, "path" -> storage,
+        "file" -> FileNames.path(folder, PartitionMetadata.Name), "named" -> FileNames.path(folder, file.name),
+        "instant" -> file.instant)
+    }
+    false
+  }
 
   /**
    * Breadth first; the folders of one level are listed in parallel. A partition `a` may contain the partition `a/b`.
    * Folders below a table without partitions are not part of the table.
    */
-  private def partitionsBelow(folders: Seq[String], mayContain: String => Boolean): FoundPartitions = {
+  private def partitionsBelow(
+      folders: Seq[String],
+      mayContain: String => Boolean,
+      isOne: (String, Seq[ListedFile]) => Boolean = isPartition
+  ): FoundPartitions = {
     val found   = Seq.newBuilder[String]
     var skipped = 0
     var level   = folders
     while (level.nonEmpty) {
       val listed                = Parallel.map(level)(folder => folder -> listing(folder))
-      val (partitions, between) = listed.partition { case (_, files) => isPartition(files) }
+      val (partitions, between) = listed.partition { case (folder, files) => isOne(folder, files) }
       between.foreach { case (folder, _) => listings.remove(folder) }
       found ++= partitions.map(_._1)
       val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
@@ -209,6 +232,15 @@ private object TableView {
  * @param instant in its name
  */
 final case class DataFile(group: FileGroupId, instant: String, name: String, sizeBytes: Long)
+
+private[slice] object DataFile {
+
+  def of(folder: String, files: Seq[ListedFile]): Seq[DataFile] = for {
+    file    <- files if !file.isDirectory
+    fileId  <- FileNames.fileId(file.name).toSeq
+    instant <- FileNames.instant(file.name).toSeq
+  } yield DataFile(FileGroupId(folder, fileId), instant, file.name, file.sizeBytes)
+}
 
 /** @param skipped number of folders that were not listed */
 final case class FoundPartitions(paths: Seq[String], skipped: Int)

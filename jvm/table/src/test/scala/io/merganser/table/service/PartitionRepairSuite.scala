@@ -41,7 +41,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
     s.createNew(s"failed/${base("c", "150")}", Array[Byte](1))
     s.createNew("notes/text", Array[Byte](1))
     val folders = Seq("copied false false", "failed false false", "p false false", "q/r true false")
-    assert(added(s, dryRun = true) == folders && view(s).partitions == Seq("q/r"))
+    assert(added(s, dryRun = true) == folders && view(s).partitionsWithMetadata == Seq("q/r"))
     assert(added(s, dryRun = false) == folders.updated(2, "p false true"))
     assert(view(s).partitions == Seq("p", "q/r") && show(view(s).slices) == live)
     assert(s.readText(s"p/$Text").contains(s"commitTime=${t("100")}\npartitionDepth=1\n"))
@@ -81,7 +81,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
     test(s"whichever operation of $what fails, no partition is lost, and the next call completes it") {
       val prepared = written("prepared")
       if (what == "adding") prepared.delete(s"p/$Text")
-      val before = view(prepared).partitions.toSet
+      val before = view(prepared).partitionsWithMetadata.toSet
       def copied(name: String): Storage = {
         FileUtils.copyDirectory(folder.resolve("prepared").toFile, folder.resolve(name).toFile, true)
         faulty(name)
@@ -93,7 +93,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
       for (((n, fault), i) <- points.zipWithIndex) {
         val s       = copied(s"point-$i")
         val (_, at) = FaultyFileSystem.failing(n, fault)(act(s))
-        assert(before.subsetOf(view(s).partitions.toSet), s"$fault at $at")
+        assert(before.subsetOf(view(s).partitionsWithMetadata.toSet), s"$fault at $at")
         act(s)
         assert(view(s).partitions == Seq("p", "q/r"), s"$fault at $at")
         assert(what == "adding" || (!s.exists(s"p/$Text") && s.exists(s"p/$Parquet")), s"$fault at $at")

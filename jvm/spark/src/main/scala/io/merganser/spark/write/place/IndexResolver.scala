@@ -87,12 +87,17 @@ private[spark] object IndexResolver {
     case _                        => false
   }
 
-  /** SIMPLE, BUCKET, ...; None for a table that has neither the property nor a file. */
+  /**
+   * SIMPLE, BUCKET, ...; None for a table that has neither the property nor a file, or whose files cannot be listed: it
+   * is described nevertheless, so that it can be repaired or restored.
+   */
   def nameOf(table: OpenTable): Option[String] =
     table.config.properties.get(Options.IndexTypeOption.key).orElse {
-      val first = ofFirstPartition(table)
-      if (first.isEmpty) None
-      else Some(if (areBuckets(first, table.view.slices) || table.hasRings) "BUCKET" else "SIMPLE")
+      try {
+        val first = ofFirstPartition(table)
+        if (first.isEmpty) None
+        else Some(if (areBuckets(first, table.view.slices) || table.hasRings) "BUCKET" else "SIMPLE")
+      } catch { case _: MerganserException => None }
     }
 
   /** The slices of one partition that has any: where they are no buckets, no other partition need be listed. */

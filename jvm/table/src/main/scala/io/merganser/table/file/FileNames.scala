@@ -74,6 +74,12 @@ object FileNames {
     case _                         => None
   }
 
+  /**
+   * Whether a commit names a file by another format's name, with a suffix that is not on storage: Apache XTable and
+   * Delta UniForm describe the files of a table of theirs so.
+   */
+  private[table] def isExternal(path: String): Boolean = path.endsWith("_hudiext")
+
   def isLog(name: String): Boolean = Log.pattern.matcher(name).matches
 
   /** The second part of the write token of a base or log file, if the name has one. */

@@ -2,6 +2,7 @@ package io.merganser.table.timeline
 
 import java.util.concurrent.ConcurrentHashMap
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
@@ -277,11 +278,25 @@ final class Timeline private (
   private def storedMetadata(instant: Instant): Option[CommitMetadata] = files.ifPresent(commit(instant))
 
   /** Reads the file of a completed write; from the history if it was archived since the timeline was listed. */
-  private def commit(instant: Instant): CommitMetadata = files.decodeCompleted(instant) { bytes =>
-    val metadata = CommitMetadata.decode(bytes)
-    requireOwn(instant, metadata)
+  private def commit(instant: Instant): CommitMetadata = {
+    val metadata = files.decodeCompleted(instant) { bytes =>
+      val decoded = CommitMetadata.decode(bytes)
+      requireOwn(instant, decoded)
+      decoded
+    }
+    requireNoneExternal(instant, metadata)
     metadata
   }
+
+  /** A file group of a file with another format's name has that as id. */
+  private def requireNoneExternal(instant: Instant, metadata: CommitMetadata): Unit =
+    (metadata.allStats.iterator.map(_.path).filter(FileNames.isExternal) ++
+      metadata.replacedFileIds.valuesIterator.flatten.filter(_.endsWith(".parquet"))).take(1).foreach { name =>
+      throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage,
+        "feature" -> s"commit ${instant.requested} names '$name', a file of a table of another format",
+        "reason" -> "Apache XTable and Delta UniForm describe tables so, whose files no row can be merged into",
+        "remedy" -> "Read the table in its own format")
+    }
 
   /**
    * The file of another commit under this one's name has other instants in the names of all files. Logs have that of

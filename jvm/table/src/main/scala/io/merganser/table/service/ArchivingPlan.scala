@@ -35,6 +35,7 @@ private[service] object ArchivingPlan {
       val old           = timeline.instants.filter(i => i.isCompleted && i.requested < last.requested)
       old.filter(i =>
         isService(i.action, hasLayout2) && !timeline.lastClean.contains(i) &&
+          (hasLayout2 || i.action != Action.Rollback || !timeline.isOfCompleted(i)) &&
           oldestPending.forall(i.completed.getOrElse(i.requested) < _))
     }
 
@@ -42,7 +43,7 @@ private[service] object ArchivingPlan {
   private def isBound(instant: Instant): Boolean =
     instant.action.whenCompleted.isWrite || instant.action == Action.Restore
 
-  /** The archive of layout 1 has no records of restores and indexings. */
+  /** The archive of layout 1 has no records of restores and indexings, and not the plans of rollbacks. */
   private def isService(action: Action, hasLayout2: Boolean): Boolean =
     action == Action.Clean || action == Action.Rollback ||
       (hasLayout2 && (action == Action.Restore || action == Action.Indexing))

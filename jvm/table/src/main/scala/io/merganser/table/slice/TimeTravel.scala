@@ -75,18 +75,21 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   /**
    * Fails if commits of a time were taken back.
    *
-   * @param withArchive whether archived restores count
+   * @param withArchive whether archived restores and rollbacks count
    */
   def requireNotTakenBack(instant: String, withArchive: Boolean): Unit = {
     requireNotTakenBack(instant)
-    if (withArchive) requireNotTakenBack(instant, archive.restoresSince(instant), Nil)
+    if (withArchive) requireNotTakenBack(instant, archive.takenBackSince(instant), Nil)
   }
 
-  private def requireNotTakenBack(instant: String): Unit =
+  private def requireNotTakenBack(instant: String): Unit = {
+    val (completed, others) = timeline.rollbacks.filter(instant < _.requested).partition(timeline.isOfCompleted)
     requireNotTakenBack(instant,
       timeline.restores.filter(instant < _.requested).map(i => i -> timeline.restore(i).instants) ++
+        completed.map(i => i -> timeline.rollback(i).instants) ++
         timeline.unfinished.filter(_.isEffective).map(u => u.instant -> u.plan.toSeq.flatMap(_.instants)),
-      timeline.rollbacks.filter(instant < _.requested).map(i => i -> timeline.rollback(i).instants))
+      others.map(i => i -> timeline.rollback(i).instants))
+  }
 
   private def retained(instant: String, known: Timeline, past: Timeline => Timeline): Timeline = {
     if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
@@ -100,8 +103,10 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   }
 
   /**
-   * Between the first commit that a restore took back and the restore itself, the table had rows that are gone. A
-   * rollback may be that of a failed write, which readers never saw: only its own instant cannot be read.
+   * Between the first commit that was taken back and the restore or rollback itself, the table had rows that are gone.
+   *
+   * @param restores  and rollbacks of completed writes
+   * @param rollbacks that may be of failed writes, which readers never saw: only their own instants cannot be read
    */
   private def requireNotTakenBack(
       instant: String,
@@ -118,7 +123,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
 
   /** The timeline with its archive, for an archived instant whose files may still be there. */
   private def withArchive(instant: String): Timeline = {
-    requireNotTakenBack(instant, archive.restores, archive.rollbacks)
+    requireNotTakenBack(instant, archive.takenBackSince(instant), archive.rollbacks)
     val travel = new TimeTravel(storage, config, whole, archive)
     if (!whole.completed.exists(_.requested <= instant))
       throw tooEarly(instant, whole.completed.headOption.fold("none")(_.requested), Archived)

@@ -115,10 +115,11 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   /** All completed instants, the newest first; read as in [[newestFirst]]. */
-  private[table] def actionsNewestFirst: Iterator[ArchivedAction] = {
-    val entries = if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
-    entries.map(a => ArchivedAction(a.instant, a.bytes))
-  }
+  private[table] def actionsNewestFirst: Iterator[ArchivedAction] =
+    newestEntries.map(a => ArchivedAction(a.instant, a.bytes))
+
+  private def newestEntries: Iterator[Archived] =
+    if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
 
   /** The entries of some files with their numbers in the manifest; of equal instants that of the last file. */
   private final class NewestEntries(chosen: Seq[(HistoryFile, Int)], entriesOf: HistoryFile => Seq[Archived] = ofFile)
@@ -161,11 +162,20 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     else completed.filter(_.instant.action == Action.Restore).flatMap(a =>
       a.record().map(a.instant -> RestoreMetadata.of(_).instants))
 
-  /** [[restores]] that were requested after a time. */
-  private[table] def restoresSince(time: String): Seq[(Instant, Seq[RolledBack])] =
+  /**
+   * The restores, and the rollbacks of completed writes, that were requested after a time, the newest first; none in
+   * layout 1, where restores stay on the timeline, and the history does not tell of which writes rollbacks were.
+   */
+  private[table] def takenBackSince(time: String): Seq[(Instant, Seq[RolledBack])] =
     if (config.layoutVersion < 2) Nil
-    else actionsNewestFirst.takeWhile(_.instant.requested > time).filter(_.instant.action == Action.Restore)
-      .flatMap(a => a.bytes().map(b => a.instant -> RestoreMetadata.decode(b).instants)).toList
+    else newestEntries.takeWhile(_.instant.requested > time).flatMap { a =>
+      a.instant.action match {
+        case Action.Restore => a.bytes().map(b => a.instant -> RestoreMetadata.decode(b).instants)
+        case Action.Rollback =>
+          a.plan().filter(_.nonEmpty).flatMap(RestorePlan.decode).map(plan => a.instant -> plan.instants)
+        case _ => None
+      }
+    }.toList
 
   /** The rollbacks of the history with what they removed, the oldest first. */
   private[table] def rollbacks: Seq[(Instant, Seq[RolledBack])] =

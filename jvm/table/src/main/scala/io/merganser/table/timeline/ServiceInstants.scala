@@ -36,6 +36,14 @@ private[timeline] trait ServiceInstants { this: Timeline =>
    */
   def restore(instant: Instant): RestoreMetadata = files.decodeCompleted(instant)(RestoreMetadata.decode)
 
+  /**
+   * Whether a rollback took back a completed write, as each of ours did. One of another engine may have removed what a
+   * failed write had left.
+   */
+  private[table] def isOfCompleted(rollback: Instant): Boolean =
+    files.named(rollback, InstantState.Requested).exists(name =>
+      files.decodeOnce(name)(ifNotEmpty(RestorePlan.decode)).flatten.isDefined)
+
   /** Completed restores, the oldest first. */
   def restores: Seq[Instant] = instants.filter(i => i.isCompleted && i.action == Action.Restore)
 

@@ -2,9 +2,10 @@ package io.merganser.table.service
 
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
+import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{Claim, ClusteringSchedule, Heartbeat, Transaction}
 import io.merganser.table.options.FailedWrites
-import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
+import io.merganser.table.settings.{ArchiveConfig, CleaningConfig, CleaningPolicy}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 
@@ -92,6 +93,11 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
       assert(now.rollbacks.map(_.requested) == done.instant.toSeq && now.restores.isEmpty)
       assert(now.rollback(now.rollbacks.head).instants.map(_.instant) == Seq(last))
       assert(conditionOf(asOf(s, last)) == "AS_OF_TAKEN_BACK")
+      val between = InstantTime.preceding(done.instant.get)
+      assert(conditionOf(asOf(s, between)) == "AS_OF_TAKEN_BACK")
+      for (bounds <- Seq((between, None), (first, Some(between))))
+        assert(conditionOf(CommitWindow.of(s, config(s), now, bounds._1, bounds._2).view) == "CHANGES_TAKEN_BACK")
+      assert(sorted(table.rows(asOf(s, done.instant.get))) == Seq("k1@1=a", "k2@1=b"))
       assert(restoring(s).rollback(None).newest.isEmpty && rowsOf(s).isEmpty)
       assert(conditionOf(restoring(s).rollback(None)) == "RESTORE_INSTANT_UNKNOWN")
       upsert(table, "k1@3=x")
@@ -115,6 +121,31 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(rowsOf(s) == Seq("k1@1=v1") && timelineOf(s).restores.size == 2)
     assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
   }
+
+  for (version <- Seq(6, 9))
+    test(
+      s"version $version: so are those before an archived rollback, but not those of another engine's failed write") {
+      val s     = faulty("t")
+      val table = created(s, version, mergeOnRead = false)
+      upsert(table, "k1@1=a")
+      upsert(table, "k1@2=taken")
+      val between = InstantTime.preceding(restoring(s).rollback(None).instant.get)
+      val failed  = InstantTime.next(s.identity, config(s).timelineZone, timelineOf(s).times)
+      val later   = InstantTime.next(s.identity, config(s).timelineZone, Seq(failed))
+      val by      = InstantTime.next(s.identity, config(s).timelineZone, Seq(later))
+      val done    = InstantTime.next(s.identity, config(s).timelineZone, Seq(by))
+      val folder  = config(s).timelineFolder
+      val plan    = RollbackPlan.encode(RollbackPlan(failed, "commit", Map.empty))
+      s.createNew(s"$folder/$by.rollback.requested", plan)
+      s.createNew(s"$folder/${if (version < 8) by else s"${by}_$done"}.rollback",
+        RollbackMetadata.encode(RollbackMetadata(by, 1L, Seq(RolledBack(failed, "commit")), Map.empty)))
+      for (n <- 3 to 6) upsert(table, s"k1@$n=v$n")
+      assert(sorted(table.rows(asOf(s, later))) == Seq("k1@1=a"))
+      assert(conditionOf(asOf(s, failed)) == "AS_OF_TAKEN_BACK" && conditionOf(asOf(s, between)) == "AS_OF_TAKEN_BACK")
+      new Archiving(s, config(s), ArchiveConfig().copy(minCommits = 1, maxCommits = 2)).run()
+      assert(conditionOf(asOf(s, between)) == "AS_OF_TAKEN_BACK" &&
+        conditionOf(CommitWindow.of(s, config(s), timelineOf(s), between, None)) == "CHANGES_TAKEN_BACK")
+    }
 
   test("a commit that a restore or a rollback removed after the timeline was listed is an error that names it") {
     for (version <- Seq(6, 9)) {

@@ -5,7 +5,7 @@ import io.merganser.table.file.{BaseFile, FileNames, Marker, MarkerKind, Markers
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.slice.ChangeFiles
+import io.merganser.table.slice.{ChangeFiles, LostCommits}
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{
   CommitMetadata,
@@ -43,7 +43,7 @@ object Rollback {
    * the write may not write is not changed; if nothing has failed, the write itself checks that, under its lock.
    *
    * @return the instants rolled back
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, and what
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, COMMIT_LOST, and what
    *                                               [[TableFeatures.requireWritable]] throws
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
@@ -72,6 +72,7 @@ object Rollback {
         val timeline    = Timeline.load(storage, config)
         val writes      = toRollBack(timeline)
         val clusterings = abandoned(timeline)
+        writes.foreach(LostCommits.requireFailed(storage, config, timeline, _))
         writes.foreach(remove(storage, config, timeline, _))
         clusterings.foreach { instant =>
           Log.warn(s"clustering ${instant.requested} of $storage is rolled back: the process that ran it has died")

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, CommittedFile, Timeline}
 
 import scala.annotation.tailrec
 import scala.collection.mutable
@@ -177,7 +177,52 @@ private[slice] final class Slicing(
         FileNames.fileId(file.name).forall(id => isChosen(FileGroupId(file.partitionPath, id))) &&
         isNeeded(file, byGroup, withLogs)
     } throw missing(file.partitionPath, file.name, instant)
+    requireNoneLost((commits ++ ontoLost(listed)).distinct, here, byGroup)
   }
+
+  /**
+   * A write replaces files of completed writes alone: where one has replaced that of another write, the completed file
+   * of that write is lost. Its other rows would be missing, or those that it replaced would be there again.
+   */
+  private def requireNoneLost(
+      commits: Seq[String],
+      here: Map[String, Set[String]],
+      slices: Map[FileGroupId, FileSlice]
+  ): Unit = {
+    // A writer of another engine may have taken the file of a failed write for a base file, beside an older one.
+    def isBegin(file: CommittedFile, base: String) =
+      slices.get(FileGroupId(file.partitionPath, FileNames.fileId(base).getOrElse(""))).forall(_.base.isEmpty) &&
+        here.get(file.partitionPath).exists(_(base))
+    for {
+      instant <- commits
+      files   <- names.filesOf(instant).toSeq
+      file    <- files.values
+      if !FileNames.fileId(file.name).exists(id => timeline.replacedGroups(FileGroupId(file.partitionPath, id)))
+      lost <- file.replaced.filter(isLost) ++ file.baseFile.flatMap(base =>
+        FileNames.instant(base).filter(i => isLost(i) && (isReplacing(i) || isBegin(file, base))))
+    } throw LostCommits.error(storage, config, lost, instant, file)
+  }
+
+  /** In version 6 logs on the base file of a lost write are hidden with it: the writes since then, if there are any. */
+  private def ontoLost(listed: Seq[(String, Seq[ListedFile])]): Seq[String] = if (config.version >= 8) Nil
+  else {
+    def slicesOf(files: Seq[ListedFile], isOne: String => Boolean) = files.map(_.name).filter(isOne).flatMap(name =>
+      FileNames.instant(name).filter(isLost).map(FileNames.fileId(name) -> _)).toSet
+    val lost = listed.flatMap { case (_, files) =>
+      slicesOf(files, FileNames.isLog).intersect(slicesOf(files, !FileNames.isLog(_))).map(_._2)
+    }
+    if (lost.isEmpty) Nil else timeline.completed.map(_.requested).filter(lost.min < _)
+  }
+
+  /** Instants before the timeline are not known: other engines have had names of their own for the first ones. */
+  private def isLost(instant: String): Boolean =
+    !isCompleted(instant) && !isCompacting(instant) && timeline.start.forall(_ <= instant)
+
+  private lazy val isCompacting: Set[String] =
+    (timeline.pendingCompactions ++ timeline.pendingLogCompactions).map(_.requested).toSet
+
+  private lazy val isReplacing: Set[String] =
+    timeline.pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map(_.requested).toSet
 
   /**
    * A restore removes the newest instant from the timeline before it removes a data file. If that instant is there

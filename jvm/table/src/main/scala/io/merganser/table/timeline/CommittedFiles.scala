@@ -14,6 +14,7 @@ import java.util.{LinkedHashMap => OrderedMap}
  * @param baseFile  for a log file, the name of the base file that its rows are read with, if it has one
  * @param isOfLogCompaction whether it replaces other log files
  * @param hasRows   false if the writer counted neither rows nor deletes in it
+ * @param replaced  for a base file, the instant of the one that it replaces
  */
 final case class CommittedFile(
     path: String,
@@ -23,7 +24,8 @@ final case class CommittedFile(
     checksums: String,
     baseFile: Option[String] = None,
     isOfLogCompaction: Boolean = false,
-    hasRows: Boolean = true
+    hasRows: Boolean = true,
+    replaced: Option[String] = None
 ) {
 
   /** Without folders. */
@@ -61,7 +63,8 @@ private[timeline] object CommittedFiles {
     stats.filter(_.path.nonEmpty).map { stat =>
       val path = FileNames.path(partition, stat.fileName)
       path -> CommittedFile(path, partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
-        stat.baseFileName, metadata.operationType == OperationType.LogCompact, stat.numWrites + stat.numDeletes > 0)
+        stat.baseFileName, metadata.operationType == OperationType.LogCompact, stat.numWrites + stat.numDeletes > 0,
+        if (stat.isLogFile) None else Some(stat.prevCommit).filterNot(c => c.isEmpty || c == WriteStat.NoPrevCommit))
     }
   }
 }

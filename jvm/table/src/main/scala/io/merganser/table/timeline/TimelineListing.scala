@@ -1,5 +1,6 @@
 package io.merganser.table.timeline
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FileStatus
 
@@ -16,9 +17,18 @@ private[timeline] object TimelineListing {
 
   private val MostTimes = 10
 
-  /** Each file with its instant; None for other files. */
+  /**
+   * Each file with its instant; None for other files.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
   def of(storage: Storage, folder: String): Seq[(Option[Instant], FileStatus)] = {
-    def listed = storage.list(folder).filter(_.isFile).map(file => InstantFile.parse(file.getPath.getName) -> file)
+    def listed = storage.list(folder).map(file => InstantFile.parse(file.getPath.getName) -> file).filter {
+      case (instant, file) =>
+        if (instant.isDefined && file.isDirectory) throw MerganserException("TIMELINE_FILE_UNREADABLE",
+          "file" -> file.getPath, "reason" -> "it is a folder")
+        file.isFile
+    }
     def names(files: Seq[(Option[Instant], FileStatus)]) = files.map(_._2.getPath.getName).toSet
     @tailrec def settled(
         files: Seq[(Option[Instant], FileStatus)],

@@ -176,6 +176,10 @@ class HudiEngine:
         """Run SQL statements one after the other; the rows of the last one."""
         return list(self._ask("sql", statements=list(statements)))
 
+    def play(self, name: str, statements: Sequence[str]) -> list[Any]:
+        """Outcomes of a sequence of statements, as :mod:`interop.sql_player` describes them."""
+        return list(self._ask("play", name=name, statements=list(statements)))
+
     def format_names(self) -> dict[str, list[str]]:
         """What this Hudi has names for: ``properties`` of tables, ``folders`` of ``.hoodie``, ``actions``."""
         return dict(self._ask("names"))

@@ -14,6 +14,7 @@ from typing import Any
 from interop.frames import Schema, frame_of, rows_of
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
 from interop.sessions import INTERPRETED, SMALL, read_rows_as_pickled
+from interop.sql_player import Outcome, SqlPlayer
 
 #: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
 QUIET = {
@@ -149,6 +150,11 @@ def run_statements(spark: Any, statements: Sequence[str]) -> list[list[Any]]:
     finally:
         for key in settings().keys() - before.keys():
             spark.conf.unset(key)
+
+
+def play_sequence(spark: Any, name: str, statements: list[str]) -> list[Outcome]:
+    """Outcomes of a sequence of :mod:`interop.sql_sequences`; tables with a path are below the working directory."""
+    return SqlPlayer(spark, "hudi", Path.cwd() / "paths", QUIET).play(name, statements)
 
 
 def format_names(spark: Any) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from interop.hudi_session import (
     format_names,
     help_with,
     merge_into_table,
+    play_sequence,
     read_table,
     run_statements,
     start_session,
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "compact": compact_table,
     "help": help_with,
     "sql": run_statements,
+    "play": play_sequence,
     "names": format_names,
 }
 

@@ -25,6 +25,7 @@ import os
 import re
 import shutil
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Union
 
@@ -40,7 +41,7 @@ QUERIES = ("SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "FROM", "VALUES", "READ
 WORDED = ("SHOW CREATE", "SHOW TBLPROPERTIES", "DESCRIBE EXTENDED", "DESCRIBE TABLE EXTENDED", "DESCRIBE FORMATTED")
 
 GENERATED_KEY = re.compile(r"^\d{17}_\d+_\d+$")
-INSTANT = re.compile(r"\b\d{17}\b")
+INSTANT = re.compile(r"(?<!\d)\d{17}(?!\d)")
 WRITTEN = re.compile(r"WRITE (\w+) (\S+)(?: OPTIONS \((.*?)\))? AS (.*)", re.DOTALL)
 READ = re.compile(r"READ (\S+)(?: OPTIONS \((.*?)\))?(?: AS (.*))?$", re.DOTALL)
 OPTION = re.compile(r"'?([\w.\-]+)'?\s*=\s*'((?:[^'])*)'")
@@ -92,7 +93,7 @@ class _Playing:
     def _run(self, text: str, statement: str) -> Outcome:
         if written := WRITTEN.match(text):
             mode, path, options, query = written.groups()
-            frame = self._session.sql(query).coalesce(1)
+            frame = _nullable(self._session, self._session.sql(query))
             frame.write.format(self._format).options(**_options(options)).mode(mode).save(path)
             return "ok"
         if read := READ.match(text):
@@ -113,12 +114,15 @@ class _Playing:
         return self._queried(frame, statement)
 
     def _queried(self, frame: Any, statement: str) -> Outcome:
+        if not frame.columns:  # WITH … INSERT
+            frame.collect()
+            return "ok"
         named = [name for name in META_COLUMNS if name in statement]
         kept = [name for name in frame.columns if name not in META_COLUMNS or name in named]
         if len(set(frame.columns)) == len(frame.columns):
             frame = frame.select(*(f"`{name}`" for name in kept))
         found = rows_of(frame)
-        rows = [[self._masked(cell) for cell in row] for row in found["rows"] if row[0:1] != ["# Partitioning"]]
+        rows = [[self._masked(cell) for cell in row] for row in found["rows"]]
         if statement.upper().startswith(("DESC", "SHOW COLUMNS")):
             rows = [row for row in rows if row[0] not in META_COLUMNS]
             return {"columns": found["columns"], "rows": rows}
@@ -136,18 +140,19 @@ class _Playing:
                 described = [list(row)[:2] for row in self._session.sql(f"DESCRIBE {self._tables['t']}").collect()]
                 names = [name for name, _ in described]
                 end = next((i for i, name in enumerate(names) if name.startswith("#") or not name), len(names))
-                partitions = [name for name in names[end:] if name and not name.startswith("#")]
                 columns = [column for column in described[:end] if column[0] not in META_COLUMNS]
-                frame = self._session.table(self._tables["t"])
+                partitions = _partitions(names[end:])
+                source = self._tables["t"]
             elif (self._path / ".hoodie").exists():
                 frame = self._session.read.format(self._format).load(str(self._path))
                 columns = [[f.name, f.dataType.simpleString()] for f in frame.schema if f.name not in META_COLUMNS]
                 partitions = []
+                frame.createOrReplaceTempView("the_table")
+                source = "the_table"
             else:
                 return "no table"
-            frame.createOrReplaceTempView("the_table")
-            names = ", ".join(f"`{name}`" for name, _ in columns)
-            found = rows_of(self._session.sql(f"SELECT {keys}, {names} FROM the_table"))
+            listed = ", ".join(f"`{name}`" for name, _ in columns)
+            found = rows_of(self._session.sql(f"SELECT {keys}, {listed} FROM {source}"))
             rows = sort_rows([[self._masked(cell) for cell in row] for row in found["rows"]])
             return {"columns": columns, "partitions": partitions, "rows": rows}
         except Exception as error:
@@ -155,10 +160,8 @@ class _Playing:
 
     def close(self) -> None:
         for table, name in self._tables.items():
-            try:
+            with suppress(Exception):  # a table that the engine cannot drop is in nobody's way
                 self._session.sql(f"DROP TABLE IF EXISTS {name}")
-            except Exception:  # a table that the engine cannot drop is in nobody's way
-                pass
             shutil.rmtree(self._homes[table], ignore_errors=True)
         shutil.rmtree(self._path, ignore_errors=True)
 
@@ -197,6 +200,25 @@ def error_class(error: Exception) -> str:
     """The simple name of the Java class, or of Python's."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     return str(java.getClass().getSimpleName()) if java is not None else type(error).__name__
+
+
+def _partitions(names: list[str]) -> list[str]:
+    """The partition columns in what DESCRIBE has after the columns: parts with a heading each."""
+    heading, found = "", []
+    for name in names:
+        if name.startswith("#"):
+            heading = heading if name == "# col_name" else name
+        elif name and heading.startswith("# Partition"):
+            found.append(name)
+    return found
+
+
+def _nullable(session: Any, frame: Any) -> Any:
+    """The frame's rows in one partition; its columns may be null, as those of files are and literals are not."""
+    schema = frame.schema
+    for field in schema:
+        field.nullable = True
+    return session.createDataFrame(frame.collect(), schema).coalesce(1)
 
 
 def _options(text: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Sequences of SQL statements that are played on either engine, read from the files of ``sql/`` (its README has the form)."""
+"""Sequences of SQL statements that are played on either engine; ``sql/README.md`` has their form."""
 
 from __future__ import annotations
 

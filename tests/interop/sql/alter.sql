@@ -55,6 +55,16 @@ SELECT * FROM {t};
 CREATE TABLE {t} (k INT, v STRING, n INT) USING hudi TBLPROPERTIES (primaryKey = 'k', type = 'mor');
 INSERT INTO {t} VALUES (1, 'a', 1);
 SET hoodie.schema.on.read.enable=true;
+ALTER TABLE {t} {alter};
+SELECT * FROM {t};
+
+-- # Schema on read, where columns may be dropped: {what}
+-- for what | alter
+--   a renamed column | RENAME COLUMN v TO w
+--   a dropped column | DROP COLUMN v
+CREATE TABLE {t} (k INT, v STRING, n INT) USING hudi TBLPROPERTIES (primaryKey = 'k', type = 'mor');
+INSERT INTO {t} VALUES (1, 'a', 1);
+SET hoodie.schema.on.read.enable=true;
 SET hoodie.datasource.write.schema.allow.auto.evolution.column.drop=true;
 ALTER TABLE {t} {alter};
 SELECT * FROM {t};

@@ -58,8 +58,8 @@ CREATE TABLE {t} (k INT, v STRING) USING hudi TBLPROPERTIES (primaryKey = 'k', '
 INSERT INTO {t} VALUES (1, 'a'), (2, 'b');
 UPDATE {t} SET v = 'c' WHERE k = 1;
 DELETE FROM {t} WHERE k = 2;
-SELECT op, before, after FROM hudi_table_changes('{t}', 'cdc', 'earliest');
-SELECT * FROM hudi_table_changes('{t}', 'cdc', '{instant 1}');
+SELECT op, get_json_object(before, '$.v') AS b, get_json_object(after, '$.v') AS a FROM hudi_table_changes('{t}', 'cdc', 'earliest');
+SELECT op, get_json_object(before, '$.v') AS b, get_json_object(after, '$.v') AS a FROM hudi_table_changes('{t}', 'cdc', '{instant 1}');
 
 -- # hudi_table_changes of a table without change data
 CREATE TABLE {t} (k INT, v STRING) USING hudi TBLPROPERTIES (primaryKey = 'k');

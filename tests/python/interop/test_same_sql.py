@@ -1,8 +1,8 @@
 """The same statements on two engines: Hudi 1.2.0 and ours, with the same outcomes or with a reason in the list.
 
-tests/interop/sql/README.md describes sequences, record and list. Hudi itself plays a tenth of the sequences again, other
-ones with another seed, and all of them with MERGANSER_FULL=1. With SQL_DIFFERENCES=<file> every difference that no list
-has is also written to that file, a line each.
+tests/interop/sql/README.md describes sequences, record and list. Hudi itself plays a tenth of the sequences again,
+others with another seed, and all of them with MERGANSER_FULL=1. With SQL_DIFFERENCES=<file> every difference that is
+not listed is also written to that file.
 """
 
 from __future__ import annotations

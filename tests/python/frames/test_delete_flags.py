@@ -16,6 +16,7 @@ from merganser import Table
 
 COLUMNS = "id int, ts bigint, v string"
 FLAG = "_hoodie_is_deleted"
+STREAM_OPERATION = "_hoodie_operation"
 STORED = [(1, 1, "a"), (2, 1, "b")]
 
 
@@ -63,6 +64,24 @@ def test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column(sql:
             "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
     assert FLAG.upper() not in spark.table(name).columns
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+@pytest.mark.parametrize("operation", ["upsert", "insert"])
+def test_rows_whose_operation_is_a_delete_remove_those_that_are_not_newer(
+    spark: SparkSession, tmp_path: Path, kind: str, operation: str
+) -> None:
+    path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: kind}
+    save(frame(spark, [(key, 5, "a") for key in range(1, 6)], COLUMNS), path, options)
+    changes = [(1, 6, "d", "D"), (2, 4, "late", "D"), (3, 6, "before", "-U"), (4, 6, "u", "U"), (5, 6, "n", None)]
+    changed = frame(spark, changes, f"{COLUMNS}, {STREAM_OPERATION} string")
+    merging = {"hoodie.merge.allow.duplicate.on.inserts": "false"}
+    save(changed, path, {**options, **merging, OPERATION: operation})
+    assert rows_of(load(spark, path)) == [(2, 5, "a"), (4, 6, "u"), (5, 6, "n")]
+    assert STREAM_OPERATION not in load(spark, path).columns
+    assert rows_of(merganser.combine(changed, "id", ordering_by="ts")) == [(4, 6, "u"), (5, 6, "n")]
+    save(changed, tmp_path / "new", options)
+    assert rows_of(load(spark, tmp_path / "new")) == [(4, 6, "u"), (5, 6, "n")]
 
 
 def test_a_column_of_that_name_that_the_table_stores_is_written_as_it_is(spark: SparkSession, tmp_path: Path) -> None:

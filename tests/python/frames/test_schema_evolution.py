@@ -255,6 +255,8 @@ ALTERATIONS = {
     "ALTER COLUMN ts TYPE double": ["'ts'", "double", "ordering"],
     "ALTER COLUMN id TYPE double": ["'id'", "double", "record key"],
     "ADD COLUMN `x-y` int": ["'x-y'"],
+    "ADD COLUMN _Hoodie_record_key string": ["'_Hoodie_record_key'", "from the table itself"],
+    "ADD COLUMN _hoodie_operation string": ["'_hoodie_operation'", "from the table itself"],
 }
 
 

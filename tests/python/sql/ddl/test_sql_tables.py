@@ -687,7 +687,7 @@ def test_the_format_hudi_without_hudis_jar_is_refused_with_the_format_to_write(s
 
 
 @pytest.mark.e2e
-def test_statements_of_delta_are_refused_with_what_to_write_instead(sql: Sql) -> None:
+def test_statements_of_other_formats_are_refused_with_what_to_write_instead(sql: Sql) -> None:
     table = sql.create("cow")
     for statement, remedy in {
         f"VACUUM {table} RETAIN 0 HOURS": "CALL run_clean",
@@ -695,6 +695,7 @@ def test_statements_of_delta_are_refused_with_what_to_write_instead(sql: Sql) ->
         f"RESTORE TABLE {table} TO VERSION AS OF 1": "CALL restore_to_instant",
         f"DESCRIBE HISTORY {table}": "CALL show_history",
         f"DESC DETAIL {table}": "CALL show_table_properties",
+        f"SHOW INDEXES FROM {table}": "CALL show_table_properties",
         f"SELECT * FROM table_changes('{table}', 1)": "hudi_table_changes",
         "WITH w AS (SELECT * FROM table_changes_by_path('/t', 1)) SELECT (SELECT 1), * FROM w": "hudi_table_changes",
         f"INSERT INTO {table} SELECT * FROM VALUES (1) WHERE 1 IN (SELECT 1 FROM Table_Changes('t', 1))": "each change",

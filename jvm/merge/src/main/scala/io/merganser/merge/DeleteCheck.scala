@@ -23,7 +23,7 @@ final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks:
   private def hasDeleteOperation(row: InternalRow): Boolean =
     operationOrdinal >= 0 && !row.isNullAt(operationOrdinal) && {
       val operation = row.getUTF8String(operationOrdinal)
-      operation == DeleteCheck.Delete || operation == DeleteCheck.UpdateBefore
+      operation == DeleteCheck.delete || operation == DeleteCheck.updateBefore
     }
 
   private def isMarked(row: InternalRow): Boolean = {
@@ -37,8 +37,11 @@ object DeleteCheck {
   val FlagColumn      = "_hoodie_is_deleted"
   val OperationColumn = "_hoodie_operation"
 
-  private val Delete       = UTF8String.fromString("D")
-  private val UpdateBefore = UTF8String.fromString("-U")
+  /** Values of the operation column in rows that are deletes: a delete, and an updated row as it was before. */
+  val DeleteOperations: Seq[String] = Seq("D", "-U")
+
+  private val delete       = UTF8String.fromString(DeleteOperations.head)
+  private val updateBefore = UTF8String.fromString(DeleteOperations.last)
 
   /** A marker whose column is in the schema. */
   private final class Mark(ordinal: Int, dataType: DataType, value: UTF8String, ignoresCase: Boolean)

@@ -93,9 +93,9 @@ private[frame] object FrameColumns {
       config: TableConfig,
       settings: WriteConfig
   ): Unit = {
-    if (settings.rule.decidesDeletes) FrameCheck.deleteFlag(frame, data).foreach { flag =>
+    if (settings.rule.decidesDeletes) FrameCheck.deleteMarks(frame, data).headOption.foreach { mark =>
       throw MerganserException("RULE_DELETES_NOT_STORED", "operation" -> settings.operation, "table" -> config.name,
-        "column" -> flag.name)
+        "column" -> mark.name)
     }
   }
 

@@ -1,6 +1,6 @@
 package io.merganser.spark.frame
 
-import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.merge.MerganserException
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema, RowChecks}
 import io.merganser.table.avro.AvroSchemas
@@ -12,7 +12,7 @@ import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.lit
-import org.apache.spark.sql.types.{BooleanType, StructType}
+import org.apache.spark.sql.types.StructType
 
 /**
  * Merges the rows of frames by the rule that a table with the same options would have; there is no table.
@@ -63,9 +63,10 @@ object FrameMerge {
     val versions =
       PreparedRows(changes, config, settings.rule, schema, lit(false), allowMissing, checks, masks)
     // Both sides have the same columns.
-    val hasFlag = versions.schema.control.nonEmpty
     val rows = stored.map { frame =>
-      val flagged = if (hasFlag) frame.withColumn(DeleteCheck.FlagColumn, lit(null).cast(BooleanType)) else frame
+      val flagged = versions.schema.control.foldLeft(frame) { (each, mark) =>
+        each.withColumn(mark.name, lit(null).cast(mark.dataType))
+      }
       PreparedRows(flagged, config, settings.rule, schema, lit(false), allowMissing = false,
         checks.copy(nullOrdering = false))
     }

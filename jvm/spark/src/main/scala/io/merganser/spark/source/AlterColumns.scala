@@ -8,7 +8,9 @@ import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.schema.{ColumnOrder, InternalSchema, InternalSchemaJson, SchemaEvolution}
+import io.merganser.table.schema.{
+  ColumnOrder, InternalSchema, InternalSchemaJson, MetaColumns, SchemaEvolution
+}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession
@@ -202,9 +204,13 @@ object AlterColumns {
     }
   }
 
-  private def requireNew(table: String, fields: StructType, name: String, names: Array[String]): Unit =
+  /** @param names the column's, with those of the structs around it */
+  private def requireNew(table: String, fields: StructType, name: String, names: Array[String]): Unit = {
     if (fields.exists(_.name.equalsIgnoreCase(name)))
       throw refused(table, names, s"a column '$name' exists", "Choose another name")
+    if (names.length == 1 && MetaColumns.isReserved(name))
+      throw refused(table, names, "every row has a value of that name from the table itself", "Choose another name")
+  }
 
   /** As Hudi does where a table has versions of its columns. */
   private def isRetyping(was: DataType, is: DataType): Boolean =

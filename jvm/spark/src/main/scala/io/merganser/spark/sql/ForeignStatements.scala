@@ -22,14 +22,14 @@ import scala.util.Try
 /**
  * Statements of Hudi and Delta in sessions without their jars, where Spark's own error names nothing to write instead:
  * `USING hudi`, `VACUUM`, `OPTIMIZE`, `RESTORE`, `DESCRIBE HISTORY`, `DESCRIBE DETAIL`, `table_changes(…)`,
- * `hudi_query_timeline(…)`.
+ * `hudi_query_timeline(…)`, `SHOW INDEXES`.
  */
 private[sql] object ForeignStatements {
   private val Hudi = Set("hudi", "org.apache.hudi")
 
   val SessionCatalog = "spark_catalog"
 
-  /** What to write instead, by the first words. */
+  /** What to write instead, by the first words of Delta's statements. */
   private val OfDelta = Seq(
     "VACUUM" -> "CALL run_clean(table => '...')",
     "OPTIMIZE" -> ("CALL run_compaction(op => 'scheduleandexecute', table => '...') for the logs of a merge-on-read " +
@@ -40,6 +40,11 @@ private[sql] object ForeignStatements {
     "DESCRIBE DETAIL" -> "CALL show_table_properties(table => '...')",
     "DESC DETAIL" -> "CALL show_table_properties(table => '...')"
   )
+
+  private val Indexes = "CALL show_table_properties(table => '...'): its one index, by the record key, is hoodie.index.type"
+
+  /** The same for statements of Hudi that Spark does not have. */
+  private val OfHudi = Seq("SHOW INDEXES" -> Indexes, "REFRESH INDEX" -> Indexes)
 
   private val Changes =
     "hudi_table_changes('...', 'latest_state', '<time>') for the rows that changed since then, or with 'cdc' for " +
@@ -64,30 +69,32 @@ private[sql] object ForeignStatements {
   def refused(text: String)(parsed: => LogicalPlan): LogicalPlan = {
     val plan =
       try parsed
-      catch { case e: ParseException => throw ofDelta(text).fold[Throwable](e)(_.causedBy(e)) }
+      catch { case e: ParseException => throw ofOther(text).fold[Throwable](e)(_.causedBy(e)) }
     created(plan).foreach { case (name, provider) =>
       if (Hudi(provider.toLowerCase(Locale.ROOT)) && !isOfOtherCatalog(name) && !isLoaded(provider))
         throw MerganserException("HUDI_NOT_LOADED", "provider" -> provider)
     }
     plan match {
-      case describe: DescribeColumn if !isTable(describe.relation) => ofDelta(text).foreach(throw _)
+      case describe: DescribeColumn if !isTable(describe.relation) => ofOther(text).foreach(throw _)
       case _                                                       =>
     }
     called(plan).filter(name => Functions.contains(name) && !isFunction(name)).foreach { name =>
       val (format, remedy) = Functions(name)
-      throw ofOther(name, format, remedy)
+      throw refusal(name, format, remedy)
     }
     plan
   }
 
-  private def ofDelta(text: String): Option[MerganserException] = {
+  private def ofOther(text: String): Option[MerganserException] = {
     val words = text.trim.split("\\s+", 3).take(2).map(_.toUpperCase(Locale.ROOT)).mkString("", " ", " ")
-    OfDelta.collectFirst {
-      case (first, remedy) if words.startsWith(s"$first ") => ofOther(first, "Delta Lake", remedy)
-    }
+    Seq("Delta Lake" -> OfDelta, "Apache Hudi" -> OfHudi).flatMap { case (format, statements) =>
+      statements.collectFirst {
+        case (first, remedy) if words.startsWith(s"$first ") => refusal(first, format, remedy)
+      }
+    }.headOption
   }
 
-  private def ofOther(statement: String, format: String, remedy: String): MerganserException =
+  private def refusal(statement: String, format: String, remedy: String): MerganserException =
     MerganserException("STATEMENT_OF_OTHER_FORMAT", "statement" -> statement, "format" -> format, "remedy" -> remedy)
 
   /** The unqualified names of the functions in FROM, in lower case. */

@@ -30,6 +30,11 @@ object FrameCheck {
   def deleteFlag(frame: StructType, stored: StructType): Option[StructField] =
     find(frame, DeleteCheck.FlagColumn).filter(flag => find(stored, flag.name).isEmpty)
 
+  /** The frame's columns that mark deletes and are not stored: [[deleteFlag]], and the operation of change streams. */
+  def deleteMarks(frame: StructType, stored: StructType): Seq[StructField] =
+    deleteFlag(frame, stored).toSeq ++
+      find(frame, DeleteCheck.OperationColumn).filter(operation => find(stored, operation.name).isEmpty)
+
   /**
    * A column that marks deletes is boolean: of any other type it would mark none.
    *

@@ -1,5 +1,6 @@
 package io.merganser.table.schema
 
+import io.merganser.merge.DeleteCheck
 import io.merganser.table.avro.Milliseconds
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
@@ -25,19 +26,22 @@ object MetaColumns {
 
   val schema: StructType = StructType(names.map(StructField(_, StringType, nullable = true)))
 
-  /** Dropped from written frames: the columns above, and the one that other engines' change streams add. */
-  private val accepted = names.toSet + "_hoodie_operation"
+  /** Not stored of written frames: the columns above, and the one that other engines' change streams add. */
+  private val reserved = names.toSet + DeleteCheck.OperationColumn
 
   private val nameSet = names.toSet
 
   def isMeta(column: String): Boolean = nameSet.contains(column)
+
+  /** Whether a column of the user may not have the name, in any case. */
+  def isReserved(column: String): Boolean = reserved.exists(_.equalsIgnoreCase(column))
 
   /** The meta columns, then those of `schema` that are not meta columns. */
   def before(schema: StructType): StructType = StructType(MetaColumns.schema.fields ++ without(schema).fields)
 
   /** The columns of a frame that are the user's own, in the units of a new table. */
   def ofUser(schema: StructType): StructType =
-    Milliseconds.without(StructType(schema.filterNot(field => accepted(field.name))))
+    Milliseconds.without(StructType(schema.filterNot(field => reserved(field.name))))
 
   def without(schema: StructType): StructType = StructType(schema.fields.filterNot(field => isMeta(field.name)))
 }

@@ -83,8 +83,8 @@ object PreparedRows {
       global: Option[IndexType.GlobalKeys] = None
   ): PreparedRows = {
     val names        = frame.schema.fieldNames
-    val flags        = FrameCheck.deleteFlag(frame.schema, schema).toSeq
-    val control      = StructType(flags.map(_ => StructField(DeleteCheck.FlagColumn, BooleanType)))
+    val marks        = FrameCheck.deleteMarks(frame.schema, schema)
+    val control      = StructType(marks.map(controlField))
     val isIdentified = names.contains(StatementKey)
     val isGenerated  = names.contains(GeneratedKeys.Column)
     val hasDeletes   = names.contains(StatementDelete)
@@ -101,7 +101,7 @@ object PreparedRows {
     val moves       = hasOrigin && global.exists(_.move)
     val carried     = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
-      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ flags.map(flag) ++ identity) ++
+      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ marks.map(mark) ++ identity) ++
         Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = if (isGenerated) quoted(GeneratedKeys.Column) else KeyColumns.recordKey(config, schema)
@@ -182,9 +182,17 @@ object PreparedRows {
       concat(quoted(stored), lit(" to "), coalesce(computed, lit("null"))))
   }
 
-  /** A column that marks deletes and is not stored: null where it is not set, since rules fill columns with values. */
-  private def flag(field: StructField): Column =
-    when(quoted(field.name).cast(BooleanType), lit(true)).as(DeleteCheck.FlagColumn)
+  private def controlField(mark: StructField): StructField =
+    if (mark.name.equalsIgnoreCase(DeleteCheck.FlagColumn)) StructField(DeleteCheck.FlagColumn, BooleanType)
+    else StructField(DeleteCheck.OperationColumn, StringType)
+
+  /** A column that marks deletes and is not stored: null in other rows, since rules fill columns with values. */
+  private def mark(field: StructField): Column = {
+    val control = controlField(field)
+    val value   = quoted(field.name).cast(control.dataType)
+    val isSet   = if (control.dataType == BooleanType) value else value.isin(DeleteCheck.DeleteOperations: _*)
+    when(isSet, value).as(control.name)
+  }
 
   /** The frame's column in the table's type; columns and struct fields are matched by name. */
   private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column =

@@ -86,7 +86,7 @@ class Statements(SessionStatements):
 
     def add_view(self, rows: DataFrame) -> str:
         name = view_name()
-        if rows.sparkSession.session_id == self._spark.session_id:  # type: ignore[attr-defined, unused-ignore]
+        if rows.sparkSession is self._spark:
             rows.createOrReplaceTempView(name)
             return name
         # Frames of one session are unknown to another one of the same server, global views are not.

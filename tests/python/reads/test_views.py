@@ -11,6 +11,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from sql_steps import Sql
+
 from merganser import Table
 
 pytestmark = pytest.mark.e2e
@@ -91,6 +93,17 @@ def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_pa
         assert spark.sql("SELECT max(_hoodie_record_key) FROM plain").collect()[0][0] == "b"
     finally:
         spark.table("plain").unpersist()
+
+
+def test_views_of_a_table_with_columns_of_a_fixed_length_have_them_too(sql: Sql) -> None:
+    table = sql.create("cow", "id int, c char(3), v varchar(3)", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 'a', 'b'), (2, 'c', 'd')")
+    sql.spark.table(table).createOrReplaceTempView("padded")
+    assert sql.run("SELECT _hoodie_record_key, c FROM padded ORDER BY 1") == [("1", "a  "), ("2", "c  ")]
+    sql.run(f"CREATE OR REPLACE TEMPORARY VIEW padded AS SELECT id, c FROM {table} WHERE v = 'd'")
+    assert sql.run("SELECT _hoodie_record_key, c FROM padded") == [("2", "c  ")]
+    assert sql.run("SELECT * FROM padded") == [(2, "c  ")]
+    sql.spark.catalog.dropTempView("padded")
 
 
 def test_a_name_that_another_table_of_the_query_has_is_not_one_of_a_view(spark: SparkSession, table: Table) -> None:

@@ -46,9 +46,15 @@ object MetaColumnsOfViews extends Rule[LogicalPlan] {
   })
 
   /** None of distinct rows, of which there would be more. */
-  private def metaColumns(plan: LogicalPlan): Seq[Attribute] =
-    if (plan.exists(_.isInstanceOf[Distinct])) Nil
-    else plan.metadataOutput.filter(column => MetaColumns.isMeta(column.name))
+  private def metaColumns(plan: LogicalPlan): Seq[Attribute] = plan match {
+    case _ if plan.exists(_.isInstanceOf[Distinct]) => Nil
+    // Of a table with CHAR columns, Spark puts a projection that pads them below the name, which hides the columns.
+    case SubqueryAlias(_, padded @ Project(_, _: ExposesMetadataColumns)) => metaColumns(padded)
+    case Project(_, child)                                                => metaColumns(child)
+    case Filter(_, child)                                                 => metaColumns(child)
+    case Sort(_, _, child)                                                => metaColumns(child)
+    case _ => plan.metadataOutput.filter(column => MetaColumns.isMeta(column.name))
+  }
 
   /** A plan whose output has its hidden meta columns too. */
   private def extended(plan: LogicalPlan): LogicalPlan = plan match {

@@ -10,7 +10,6 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
 from sql_steps import Sql
 
 from merganser import Table

@@ -8,9 +8,7 @@ import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.schema.{
-  ColumnOrder, InternalSchema, InternalSchemaJson, MetaColumns, SchemaEvolution
-}
+import io.merganser.table.schema.{ColumnOrder, InternalSchema, InternalSchemaJson, MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession

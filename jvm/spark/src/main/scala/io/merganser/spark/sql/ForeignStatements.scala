@@ -41,7 +41,8 @@ private[sql] object ForeignStatements {
     "DESC DETAIL" -> "CALL show_table_properties(table => '...')"
   )
 
-  private val Indexes = "CALL show_table_properties(table => '...'): its one index, by the record key, is hoodie.index.type"
+  private val Indexes =
+    "CALL show_table_properties(table => '...'): its one index, by the record key, is hoodie.index.type"
 
   /** The same for statements of Hudi that Spark does not have. */
   private val OfHudi = Seq("SHOW INDEXES" -> Indexes, "REFRESH INDEX" -> Indexes)

@@ -57,10 +57,7 @@ private[frame] object FrameColumns {
     FrameCheck.requireSchema(compared, StructType(data.filterNot(f => missing(f.name))), config.name,
       nullForMissing = isDelete || !isStrict)
     if (!isDelete && settings.missingColumns == MissingColumns.Keep)
-      FrameCheck.missingInside(data, compared).foreach { path =>
-        throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
-          "reason" -> s"the rows lack '$path', and no stored field is kept in a struct that they provide")
-      }
+      FrameCheck.requireWholeStructs(compared, data, config.name)
     if (
       settings.missingColumns == MissingColumns.Keep && !isDelete && settings.operation != WriteOperation.Upsert &&
       provided(frame, data, settings).nonEmpty

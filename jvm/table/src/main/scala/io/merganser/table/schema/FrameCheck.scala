@@ -129,8 +129,7 @@ object FrameCheck {
     val incoming = MetaColumns.ofUser(frame)
     val own      = MetaColumns.ofUser(stored)
     if (!nullForMissing) missing("", own, incoming).foreach { case (column, dataType, columns) =>
-      throw MerganserException("COLUMN_MISSING", "table" -> table, "column" -> column, "type" -> dataType.catalogString,
-        "columns" -> columns.mkString(", "))
+      throw columnMissing(table, column, dataType, columns)
     }
     for (field <- incoming) own.find(_.name.equalsIgnoreCase(field.name)) match {
       case Some(column) if fits(field.dataType, column.dataType) =>
@@ -142,6 +141,31 @@ object FrameCheck {
         throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
     }
   }
+
+  /**
+   * A field that a struct of the rows lacks has no stored value where the rows have the struct: it is null, or the rows
+   * leave out the whole column.
+   */
+  private def columnMissing(table: String, column: String, dataType: DataType, columns: Seq[String]) = {
+    val isNested = column.contains('.')
+    val keep =
+      if (isNested) s"leave out column '${column.takeWhile(_ != '.')}' and set it to keep (an upsert keeps the stored value)"
+      else "keep (an upsert keeps the stored values)"
+    val nulls = "null (null is written, like hoodie.write.set.null.for.missing.columns=true)"
+    MerganserException("COLUMN_MISSING", "table" -> table, "column" -> column, "type" -> dataType.catalogString,
+      "columns" -> columns.mkString(", "),
+      "remedy" -> (if (isNested) s"$nulls, or $keep" else s"$keep or to $nulls"))
+  }
+
+  /**
+   * Refuses structs that lack fields.
+   *
+   * @throws MerganserException COLUMN_MISSING
+   */
+  def requireWholeStructs(frame: StructType, stored: StructType, table: String): Unit =
+    stored.iterator
+      .flatMap(f => find(frame, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType)))
+      .take(1).foreach { case (column, dataType, columns) => throw columnMissing(table, column, dataType, columns) }
 
   /** The first column or nested field missing in `incoming`, and the fields that are present at its level. */
   private def missing(path: String, wanted: DataType, incoming: DataType): Option[(String, DataType, Seq[String])] =
@@ -156,12 +180,6 @@ object FrameCheck {
       case (w: MapType, g: MapType)     => missing(s"$path.value", w.valueType, g.valueType)
       case _                            => None
     }
-
-  /** The path of a field that a struct of the incoming columns lacks. */
-  def missingInside(stored: StructType, incoming: StructType): Option[String] =
-    stored.iterator
-      .flatMap(f => find(incoming, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType)))
-      .map(_._1).toSeq.headOption
 
   /**
    * The table's columns, made nullable wherever the frame's are or the frame lacks them. Existing files are unchanged.

@@ -3,7 +3,7 @@ package io.merganser.table.settings
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{IgnoredOption, OptionEntry, OptionKind, OptionScope, Options, Settings}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
-import io.merganser.table.rule.{MergeMode, RuleDeclaration, RuleInference}
+import io.merganser.table.rule.{MergeMode, PayloadClasses, RuleDeclaration, RuleInference}
 import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
@@ -16,9 +16,10 @@ object TableConflicts {
    * The settings that hold for an existing table: the session's table settings are defaults for new tables, and are
    * ignored where this table stores other values.
    *
-   * @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's
+   * @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's; PAYLOAD_CLASS_REFUSED
    */
   def settled(settings: Settings, table: TableConfig): Settings = {
+    refusePayload(settings, table)
     val own = settings.withoutSessionSettings(
       (entry, option) => entry.scope == OptionScope.OfTable && differing(entry, option, table).isDefined,
       key => table.mergeProperties.get(key) != settings.mergeProperties.get(key),
@@ -27,6 +28,15 @@ object TableConflicts {
     refuse(own, table)
     own
   }
+
+  /**
+   * A class of Hudi's that is no merge rule is not compared with the table's: the session's would be ignored, and the
+   * write would do something else than the class does, such as to upsert the rows that it deletes.
+   */
+  private def refusePayload(settings: Settings, table: TableConfig): Unit =
+    for (option <- settings.configured(Options.PayloadClass); why <- PayloadClasses.refused(option.value))
+      throw MerganserException("PAYLOAD_CLASS_REFUSED", "table" -> table.name, "key" -> option.name,
+        "class" -> option.value, "reason" -> why)
 
   private def refuse(settings: Settings, table: TableConfig): Unit = {
     for (

@@ -65,14 +65,19 @@ class FrameCheckSuite extends AnyFunSuite {
   test("a field that a struct of the frame lacks is refused by its path, unless null is requested") {
     val thrown = refusal(whole.replace("a: INT, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'inner.a'"))
+    assert(thrown.getMessage.contains("missingColumns to null"))
+    assert(thrown.getMessage.contains("leave out column 'inner' and set it to keep"))
     check(whole.replace("a: INT, ", ""), nullForMissing = true)
-    assert(FrameCheck.missingInside(stored, StructType.fromDDL("inner STRUCT<a: INT>")).contains("inner.b"))
-    assert(FrameCheck.missingInside(stored, StructType.fromDDL("id INT")).isEmpty)
+    val kept = intercept[MerganserException](
+      FrameCheck.requireWholeStructs(StructType.fromDDL("inner STRUCT<a: INT>"), stored, "trips"))
+    assert(kept.condition == "COLUMN_MISSING" && kept.getMessage.contains("'inner.b'"))
+    FrameCheck.requireWholeStructs(StructType.fromDDL("id INT"), stored, "trips")
   }
 
   test("a column that the frame lacks is refused by name, unless null is requested") {
     val thrown = refusal(whole.replace("name STRING, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'name'"))
+    assert(thrown.getMessage.contains("missingColumns to keep"))
     check(whole.replace("name STRING, ", ""), nullForMissing = true)
   }
 

@@ -137,6 +137,27 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(intercept[MerganserException](WriteConfig.parse(options, Map.empty, made)).condition == "CONFIG_CONFLICT")
   }
 
+  test("a class of Hudi's that is no merge rule is refused with what to set instead, also as the session's") {
+    val classes = Seq("EmptyHoodieRecordPayload" -> "hoodie.datasource.write.operation to delete",
+      "ExpressionPayload" -> "MERGE, UPDATE and DELETE need no payload class")
+    for ((name, remedy) <- classes) {
+      val option = "hoodie.datasource.write.payload.class" -> s"org.apache.hudi.common.model.$name"
+      for (thrown <- Seq(intercept[MerganserException](parse(table(), option)),
+          intercept[MerganserException](WriteConfig.parse(Map.empty, Map(option), table())))) {
+        assert(thrown.condition == "PAYLOAD_CLASS_REFUSED")
+        assert(thrown.getMessage.contains(remedy) && thrown.getMessage.contains(name))
+      }
+    }
+    parse(table(), "hoodie.datasource.write.operation" -> "delete")
+  }
+
+  test("an index of Hudi's that is not supported is refused with those that find the same keys") {
+    def remedy(index: String) = intercept[MerganserException](table("hoodie.index.type" -> index)).getMessage
+    assert(remedy("RECORD_INDEX").contains("Set it to GLOBAL_SIMPLE or GLOBAL_BLOOM"))
+    assert(remedy("record_level_index").contains("Set it to SIMPLE or BLOOM"))
+    Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "SIMPLE", "BLOOM").foreach(index => table("hoodie.index.type" -> index))
+  }
+
   test("a table whose rule is not there cannot be merged, and the error names payload class or partial update mode") {
     val custom = table("hoodie.datasource.write.payload.class" -> "com.example.Mine")
     val thrown = intercept[MerganserException](parse(custom))

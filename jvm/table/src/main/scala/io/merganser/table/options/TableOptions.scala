@@ -157,7 +157,12 @@ private[options] trait TableOptions extends OptionDefinitions {
   val IndexTypeOption: OptionEntry = table("hoodie.index.type",
     OneOf(Seq("SIMPLE", "BUCKET", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"),
       notDone = Seq("RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
-        "FLINK_STATE")), Some("SIMPLE"),
+        "FLINK_STATE"),
+      instead = Seq("RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE", "FLINK_STATE").map(
+        _ -> ("Set it to GLOBAL_SIMPLE or GLOBAL_BLOOM, which also find a key in all partitions (with SIMPLE, BLOOM " +
+          "and BUCKET, a row that changes its partition is stored twice)")).toMap +
+        ("RECORD_LEVEL_INDEX" -> ("Set it to SIMPLE or BLOOM, which also find a key in its partition, or to BUCKET"))),
+    Some("SIMPLE"),
     "How stored rows are found: by key and partition path, with the GLOBAL_ ones by the key alone, in all " +
       "partitions. BLOOM finds the same rows as SIMPLE; writes of few keys read fewer files, by their Bloom filters.")
   val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Integer(1), Some("256"),

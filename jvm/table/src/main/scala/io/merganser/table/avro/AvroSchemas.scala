@@ -103,13 +103,15 @@ object AvroSchemas {
       val element = this.dataType(a.elementType, name, namespace, s"$column.element", isMillis)
       Schema.createArray(if (a.containsNull) nullable(element) else element)
     case m: MapType =>
+      if (m.keyType == NullType) throw unsupported(column, m, Untyped)
       if (m.keyType != StringType) throw unsupported(column, m, "map keys are strings")
       val value = this.dataType(m.valueType, name, namespace, s"$column.value", isMillis)
       Schema.createMap(if (m.valueContainsNull) nullable(value) else value)
     case s: StructType =>
       if (s.isEmpty) throw unsupported(column, s, "a struct has at least one field")
       record(s, name, namespace, column)
-    case other => throw unsupported(column, other, "the table format has no such type")
+    case NullType => throw unsupported(column, NullType, Untyped)
+    case other    => throw unsupported(column, other, "the table format has no such type")
   }
 
   private def columns(avro: Schema, path: String, enclosing: Set[String]): StructType = StructType(
@@ -179,6 +181,8 @@ object AvroSchemas {
     val body = name.map(c => if (Character.isLetterOrDigit(c) && c < 128 || c == '_') c.toString else "__").mkString
     if (body.isEmpty || body.charAt(0).isDigit) "_" + body else body
   }
+
+  private val Untyped = "it has no values that show its type, and the table has no such column"
 
   private def unsupported(column: String, dataType: Any, reason: String): MerganserException = {
     val typeName = dataType match {

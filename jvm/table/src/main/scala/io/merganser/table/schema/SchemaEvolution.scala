@@ -27,9 +27,21 @@ object SchemaEvolution {
    *                            UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME for what cannot be stored
    */
   def evolved(name: String, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
-    AvroSchemas.checkColumns(MetaColumns.ofUser(incoming))
-    val columns = AvroSchemas.stored(MetaColumns.ofUser(incoming))
+    val typed = withTypesFor(MetaColumns.ofUser(incoming), table).asInstanceOf[StructType]
+    AvroSchemas.checkColumns(typed)
+    val columns = AvroSchemas.stored(typed)
     if (table.isEmpty) columns else new Evolution(name, widensToString).struct("", table, columns)
+  }
+
+  /** `lit(None)` and empty arrays have no type: they have the table's. */
+  private def withTypesFor(incoming: DataType, table: DataType): DataType = (incoming, table) match {
+    case (NullType, known) => known
+    case (i: StructType, t: StructType) =>
+      StructType(i.map(f => own(t, f.name).fold(f)(to => f.copy(dataType = withTypesFor(f.dataType, to.dataType)))))
+    case (i: ArrayType, t: ArrayType) => i.copy(elementType = withTypesFor(i.elementType, t.elementType))
+    case (i: MapType, t: MapType) =>
+      i.copy(keyType = withTypesFor(i.keyType, t.keyType), valueType = withTypesFor(i.valueType, t.valueType))
+    case _ => incoming
   }
 
   /**

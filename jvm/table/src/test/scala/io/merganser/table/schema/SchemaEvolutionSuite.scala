@@ -26,6 +26,16 @@ class SchemaEvolutionSuite extends AnyFunSuite {
       ddl("id INT NOT NULL, v STRING, b INT, a STRING"))
   }
 
+  test("nulls and empty arrays and maps without a type have the table's, and one that the table lacks is refused") {
+    val table = "id INT, s STRING, a ARRAY<STRUCT<x: INT>>, m MAP<STRING, INT>, n STRUCT<x: INT, y: STRING>"
+    val rows  = "id INT, s VOID, a ARRAY<VOID>, m MAP<VOID, VOID>, n STRUCT<x: VOID, y: STRING>"
+    assert(evolved(table, rows) == ddl(table))
+    Seq("b VOID", "b ARRAY<VOID>", "b MAP<VOID, VOID>", "n STRUCT<z: VOID>").foreach { column =>
+      val thrown = intercept[MerganserException](evolved(table, s"id INT, $column"))
+      assert(thrown.condition == "UNSUPPORTED_TYPE" && thrown.getMessage.contains("Cast or drop"), column)
+    }
+  }
+
   test("declared columns contradict a table without them or with other types, and not one with more or wider ones") {
     def contradiction(table: String, declared: String) =
       SchemaEvolution.contradiction("trips", ddl(table), ddl(declared)).mkString

@@ -213,6 +213,7 @@ object PreparedRows {
       when(value.isNotNull, struct(fields: _*))
     case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType =>
       transform(value, (element: Column) => converted(element, a.elementType, b.elementType))
+    case (a: MapType, b: MapType) if a.keyType == NullType => value.cast(b) // an empty one
     case (a: MapType, b: MapType) if a.valueType != b.valueType =>
       transform_values(value, (_: Column, v: Column) => converted(v, a.valueType, b.valueType))
     case (_: ArrayType, _) | (_: MapType, _) => value

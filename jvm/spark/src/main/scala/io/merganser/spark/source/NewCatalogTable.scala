@@ -10,7 +10,6 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns}
 import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableCatalog}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -158,10 +157,7 @@ final class NewCatalogTable(
     case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> name, "transform" -> other)
   }
 
-  private def locationOf(text: String): URI = {
-    val path = new Path(text)
-    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path).toUri
-  }
+  private def locationOf(text: String): URI = OpenTable.storage(session, text).basePath.toUri
 }
 
 object NewCatalogTable {

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.storage.{Storage, StorageFailure, TableLock}
 import io.merganser.table.timeline.Timeline
 import org.slf4j.LoggerFactory
 
@@ -21,7 +21,7 @@ object Creation {
    * @param properties all of the table's properties; the checksum is added
    * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY if there are foreign files
    */
-  def create(storage: Storage, properties: Map[String, String]): TableConfig = {
+  def create(storage: Storage, properties: Map[String, String]): TableConfig = StorageFailure.explained(storage) {
     val config = TableConfig.supported(storage, TableConfig.withChecksum(properties))
     if (TableConfig.exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
     TableFolder.requireEmpty(storage)

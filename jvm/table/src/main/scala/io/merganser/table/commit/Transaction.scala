@@ -8,7 +8,7 @@ import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrit
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.rule.RecordedRule
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
+import io.merganser.table.storage.{Interrupts, Parallel, Storage, StorageFailure, TableLock}
 import io.merganser.table.timeline._
 import org.slf4j.LoggerFactory
 
@@ -144,7 +144,7 @@ final class Transaction private[table] (
       }
       work.result
     } catch {
-      case failure: Throwable => throw abandon(Transaction.userError(failure))
+      case failure: Throwable => throw abandon(Transaction.userError(failure, storage))
     }
 
   /**
@@ -337,8 +337,11 @@ object Transaction {
       action: Action,
       options: Options
   )(body: Transaction => Work[T]): T = {
-    Rollback.failed(storage, config, options)
-    begin(storage, config, action, options = options).run(body)
+    val begun = StorageFailure.explained(storage) {
+      Rollback.failed(storage, config, options)
+      begin(storage, config, action, options = options)
+    }
+    begun.run(body)
   }
 
   /**
@@ -359,7 +362,13 @@ object Transaction {
     val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
     val none    = options.copy(heartbeatMs = None)
     try body(new Transaction(storage, config, instant, action, timeline, none, isDryRun = true)).result
-    catch { case failure: Throwable => throw userError(failure) }
+    catch { case failure: Throwable => throw userError(failure, storage) }
+  }
+
+  /** The user's error, which may be that of the table's storage. */
+  private def userError(failure: Throwable, storage: Storage): Throwable = userError(failure) match {
+    case known: MerganserException => known
+    case other                     => StorageFailure.of(storage, other).getOrElse(other)
   }
 
   /** The user's error among the causes of Spark's failure of a task; the failure itself if there is none. */

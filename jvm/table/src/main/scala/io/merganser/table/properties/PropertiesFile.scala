@@ -1,6 +1,6 @@
 package io.merganser.table.properties
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, FileNotFoundException}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.Properties
 
@@ -100,7 +100,11 @@ private[table] object PropertiesFile {
 
   private def load(storage: Storage, name: String): Option[Content] =
     try Some(parse(storage.readUnverified(name)))
-    catch { case _: FileNotFoundException => None }
+    catch {
+      case _: FileNotFoundException => None
+      case _: IOException if storage.status(name).exists(_.isDirectory) =>
+        Some(Content(Map.empty, Some("it is a folder")))
+    }
 
   private def parse(bytes: Array[Byte]): Content = {
     val java = new Properties

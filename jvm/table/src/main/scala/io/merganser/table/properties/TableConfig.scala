@@ -7,7 +7,7 @@ import java.util.zip.CRC32
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.merge.columns.DeclaredRule
 import io.merganser.table.options.{ChangeLogging, Options}
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Storage, StorageFailure}
 
 /**
  * hoodie.properties, typed. All keys are preserved, also unknown ones.
@@ -197,16 +197,18 @@ object TableConfig {
   private[table] def invalid(reason: String): MerganserException =
     MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name, "reason" -> reason)
 
-  def exists(storage: Storage): Boolean =
+  def exists(storage: Storage): Boolean = StorageFailure.explained(storage) {
     storage.exists(PropertiesFile.Name) || storage.exists(PropertiesFile.Backup)
+  }
 
   /**
    * Reads the table's properties; every query must read them again, since any writer may change them.
    *
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE, TABLE_PROPERTIES_INVALID, TABLE_VERSION_UNKNOWN,
-   *                                               and what [[TableProperties.requireReadable]] throws
+   *                                               what [[TableProperties.requireReadable]] and
+   *                                               [[StorageFailure.explained]] throw
    */
-  def load(storage: Storage): TableConfig = {
+  def load(storage: Storage): TableConfig = StorageFailure.explained(storage) {
     val config = supported(storage, TableConfig(PropertiesFile.read(storage)))
     requireTimeline(storage, config)
     config

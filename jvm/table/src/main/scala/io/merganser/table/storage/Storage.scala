@@ -37,7 +37,8 @@ import scala.util.control.NonFatal
 final class Storage private (val basePath: Path, configuration: SerializableConf) extends Serializable {
 
   def this(basePath: Path, conf: Configuration) =
-    this(basePath.getFileSystem(conf).makeQualified(basePath), new SerializableConf(conf))
+    this(StorageFailure.opening(basePath)(basePath.getFileSystem(conf).makeQualified(basePath)),
+      new SerializableConf(conf))
 
   def conf: Configuration = configuration.value
 
@@ -99,8 +100,9 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
     if (isLocal) {
       // Java's own call fails where the folder is there as a symbolic link.
       val folder = localFile(relative)
-      if (!Files.isDirectory(folder)) { Files.createDirectories(folder); () }
-    } else if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
+      try if (!Files.isDirectory(folder)) { Files.createDirectories(folder); () }
+      catch { case e: IOException => throw new StorageFailure.FolderNotMade(path(relative), e) }
+    } else if (!fs.mkdirs(path(relative))) throw new StorageFailure.FolderNotMade(path(relative), null)
 
   /**
    * Deletes a file, and the checksum file that Hadoop's local file system writes beside it.

@@ -87,7 +87,7 @@ object KeyStrings {
   /**
    * Returns the path, unless a level of it is empty, leads out of the table, or is skipped when partitions are listed.
    *
-   * @throws io.merganser.merge.MerganserException PARTITION_PATH_INVALID
+   * @throws io.merganser.merge.MerganserException PARTITION_PATH_INVALID, PARTITION_PATH_NUL
    */
   def checkedPath(path: UTF8String): UTF8String = {
     val bytes = path.getBytes
@@ -98,7 +98,8 @@ object KeyStrings {
         if (bytes.length > 0 && (i == start || (bytes(start) == '.' && isReserved(bytes, start, i - start))))
           throw MerganserException("PARTITION_PATH_INVALID", "path" -> path, "level" -> text(bytes, start, i - start))
         start = i + 1
-      }
+      } else if (bytes(i) == 0)
+        throw MerganserException("PARTITION_PATH_NUL", "path" -> path.toString.replace(0.toChar.toString, "\\0"))
       i += 1
     }
     path

@@ -54,13 +54,19 @@ private[sql] object ForeignStatements {
   private val Query =
     "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads base files alone"
 
+  private val Distance = "the distance as an expression in SELECT … ORDER BY … LIMIT"
+
   /** Formats and what to write instead, by functions in FROM; they may be another extension's or the user's own. */
   private val Functions = Map(
     "table_changes" -> ("Delta Lake" -> Changes),
     "table_changes_by_path" -> ("Delta Lake" -> Changes),
     "hudi_query_timeline" -> ("Apache Hudi" -> "CALL show_timeline(table => '...')"),
     "hudi_filesystem_view" -> ("Apache Hudi" -> "CALL show_fsview_latest(table => '...')"),
-    "hudi_query" -> ("Apache Hudi" -> Query)
+    "hudi_query" -> ("Apache Hudi" -> Query),
+    "hudi_metadata" -> ("Apache Hudi" -> ("CALL show_fsview_latest(table => '...') for the table's files: no " +
+      "metadata table is read or written here")),
+    "hudi_vector_search" -> ("Apache Hudi" -> Distance),
+    "hudi_vector_search_batch" -> ("Apache Hudi" -> Distance)
   )
 
   /**

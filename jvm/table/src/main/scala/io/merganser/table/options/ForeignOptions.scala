@@ -145,8 +145,9 @@ object ForeignOptions {
     "hoodie.write.track.event.time.watermark"
   )
 
-  /** The same, of other releases than [[HudiOptions.release]]. */
-  val ofOtherReleases: Seq[String] = Seq("hoodie.auto.commit", "hoodie.index.bloom.filter.type")
+  /** The same, of other releases than [[HudiOptions.release]], or read by that one without being declared there. */
+  val ofOtherReleases: Seq[String] =
+    Seq("hoodie.auto.commit", "hoodie.index.bloom.filter.type", "hoodie.payload.combined.schema.validate")
 
   /** Stored in tables at their creation; an option of this name must equal the table's value. */
   val storedOnly: Seq[String] = Seq(
@@ -156,14 +157,14 @@ object ForeignOptions {
     "hoodie.table.secondary.indexes.metadata", "hoodie.timeline.layout.version"
   )
 
-  /** Prefixes of the names that Spark and its catalogs add to a table's options. */
+  /** Prefixes of the names that Spark, its catalogs and AWS Glue's connectors add to the options. */
   val sparkPrefixes: Seq[String] =
     Seq("spark.sql.", "option.", "numfiles", "totalsize", "transient_lastddltime", "serialization.")
 
   val sparkNames: Seq[String] = Seq("path", "paths", "__partition_columns", "provider", "location", "owner", "comment",
     "external",
     "is_managed_location", "collation", "bucketing_version", "numrows", "rawdatasize", "column_stats_accurate",
-    "created_by", "table_type")
+    "created_by", "table_type", "classname", "connectionname")
 
   private[table] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
   private[table] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap

@@ -199,8 +199,8 @@ object Settings {
       val others =
         if (!isLong) "Remove it; docs/config.md lists the known ones"
         else
-          s"It is not an option of Hudi ${HudiOptions.release} either: an option of another release can be removed " +
-            "if it only tunes Hudi; docs/config.md lists the known ones"
+          s"Hudi ${HudiOptions.release} declares none either: remove it, if it only tunes Hudi; docs/config.md lists " +
+            "the known ones"
       MerganserException("UNKNOWN_OPTION", "key" -> key,
         "remedy" -> nearest.fold(others)(name => s"Did you mean '$name'?"))
   }

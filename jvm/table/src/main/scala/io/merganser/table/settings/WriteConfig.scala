@@ -237,7 +237,7 @@ object WriteConfig {
         settings.bool(Options.CombineBeforeInsert, stored) || settings.bool(Options.InsertDropDuplicates, stored),
       combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, stored),
       storedKeys =
-        if (KeylessTable.is(table)) StoredKeyPolicy.InsertAgain else storedKeys(settings, stored, source),
+        if (KeylessTable.is(table)) StoredKeyPolicy.InsertAgain else storedKeys(settings, stored, source, operation),
       index = indexOf(settings, table),
       files = filesOf(settings, stored),
       nullOrdering = if (settings.required(Options.NullOrderingOption, stored) == "reject") NullOrdering.Reject
@@ -318,13 +318,27 @@ object WriteConfig {
     }
   }
 
-  private def storedKeys(settings: Settings, stored: Map[String, String], source: WriteSource): StoredKeyPolicy = {
+  private def storedKeys(
+      settings: Settings,
+      stored: Map[String, String],
+      source: WriteSource,
+      operation: WriteOperation
+  ): StoredKeyPolicy = {
     val drops  = settings.bool(Options.InsertDropDuplicates, stored)
     val policy = settings.required(Options.InsertDuplicatePolicy, stored)
     val strict = source == WriteSource.SqlInsert && settings.text(Options.SqlInsertMode, stored).contains("strict")
     if (drops && policy == "fail")
       throw MerganserException("OPTION_CONFLICT", "key" -> Options.InsertDropDuplicates.key, "value" -> "true",
         "otherKey" -> Options.InsertDuplicatePolicy.key, "otherValue" -> policy)
+    // It looks up no keys, so it would store each one again.
+    if (operation == WriteOperation.BulkInsert) {
+      def refuse(entry: OptionEntry, value: String) =
+        throw MerganserException("OPTION_CONFLICT", "key" -> settings.configured(entry).fold(entry.key)(_.name),
+          "value" -> value, "otherKey" -> Options.Operation.key, "otherValue" -> operation)
+      if (drops) refuse(Options.InsertDropDuplicates, "true")
+      else if (policy != "none") refuse(Options.InsertDuplicatePolicy, policy)
+      else if (strict) refuse(Options.SqlInsertMode, "strict")
+    }
     if (drops || policy == "drop") StoredKeyPolicy.Drop
     else if (policy == "fail" || strict) StoredKeyPolicy.Fail
     else if (settings.bool(Options.AllowDuplicateInserts, stored)) StoredKeyPolicy.InsertAgain

@@ -42,6 +42,7 @@ class SettingsSuite extends AnyFunSuite {
       val thrown = refusal(name -> "x")
       assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), name)
     }
+    accepted("hoodie.payload.combined.schema.validate" -> "true") // read by Hudi, and declared nowhere
   }
 
   test("an option of another format is an error that says what does the same here") {
@@ -131,7 +132,7 @@ class SettingsSuite extends AnyFunSuite {
 
   test("options that Spark and its catalogs add are ignored") {
     accepted("path" -> "/t", "provider" -> "merganser", "location" -> "/t", "owner" -> "me", "option.path" -> "/t",
-      "__partition_columns" -> "[]")
+      "__partition_columns" -> "[]", "className" -> "org.apache.hudi", "connectionName" -> "hudi-connection")
   }
 
   test("options that begin with the commit prefix go into the commit") {

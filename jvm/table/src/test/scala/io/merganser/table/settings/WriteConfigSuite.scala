@@ -158,6 +158,18 @@ class WriteConfigSuite extends AnyFunSuite {
     Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "SIMPLE", "BLOOM").foreach(index => table("hoodie.index.type" -> index))
   }
 
+  test("a bulk insert that is to look up keys is refused, and each of both is accepted alone") {
+    val bulk = "hoodie.datasource.write.operation" -> "bulk_insert"
+    val looksUp = Seq("hoodie.datasource.insert.dup.policy" -> "drop", "hoodie.datasource.insert.dup.policy" -> "fail",
+      "hoodie.datasource.write.insert.drop.duplicates" -> "true")
+    for (option <- looksUp) {
+      val thrown = intercept[MerganserException](parse(table(), option, bulk))
+      assert(thrown.condition == "OPTION_CONFLICT" && thrown.getMessage.contains(s"'${option._1}' = '${option._2}'"))
+      parse(table(), option, "hoodie.datasource.write.operation" -> "insert")
+    }
+    parse(table(), bulk, "hoodie.datasource.insert.dup.policy" -> "none")
+  }
+
   test("a table whose rule is not there cannot be merged, and the error names payload class or partial update mode") {
     val custom = table("hoodie.datasource.write.payload.class" -> "com.example.Mine")
     val thrown = intercept[MerganserException](parse(custom))

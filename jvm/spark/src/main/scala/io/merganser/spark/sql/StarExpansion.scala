@@ -2,7 +2,8 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.source.MerganserTable
-import io.merganser.table.options.{MissingColumns, WriteSource}
+import io.merganser.table.options.{IndexType, MissingColumns, WriteSource}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, Resolver, UnresolvedAttribute}
@@ -77,9 +78,44 @@ object StarExpansion {
           if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
         val bare   = merge.copy(targetTable = DeferredStatements.bare(merge.targetTable))
         val change = if (isAsked(session, bare) || mayLack(bare)) expanded(bare)(_) else star _
-        merge.copy(matchedActions = merge.matchedActions.map(change),
+        val stay   = staying(bare)
+        def update(action: MergeAction) = action match {
+          case all: UpdateAction if all.assignments == marked && stay.nonEmpty => withoutMove(bare, stay)(change(all))
+          case other                                                           => change(other)
+        }
+        merge.copy(matchedActions = merge.matchedActions.map(update),
           notMatchedActions = merge.notMatchedActions.map(change))
       case other => other
+    }
+
+    /** Partition columns that rows keep, whatever partition the source names: those of an index that moves no row. */
+    private def staying(merge: MergeIntoTable): Seq[String] = relation(merge.targetTable).toSeq.flatMap { relation =>
+      val config = relation.table.asInstanceOf[MerganserTable].opened.config
+      parsed(config).index match {
+        case IndexType.Simple(_, Some(IndexType.GlobalKeys(false))) => config.partitionFields
+        case _                                                      => Nil
+      }
+    }
+
+    private def parsed(config: TableConfig): WriteConfig =
+      WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
+
+    /** `UPDATE SET *` without these columns, where the source has all others. */
+    private def withoutMove(merge: MergeIntoTable, stay: Seq[String])(action: MergeAction): MergeAction = {
+      def stays(column: Attribute) = stay.exists(names(_, column.name))
+      action match {
+        case whole: UpdateStarAction =>
+          val others = merge.targetTable.output.filterNot(stays)
+          val values = others.flatMap(to => merge.sourceTable.output.find(from => names(to.name, from.name)))
+          if (values.size < others.size) whole
+          else UpdateAction(whole.condition, others.zip(values).map { case (to, from) => Assignment(to, from) })
+        case evolving: UpdateAction =>
+          evolving.copy(assignments = evolving.assignments.filterNot(_.key match {
+            case column: Attribute => stays(column)
+            case _                 => false
+          }))
+        case other => other
+      }
     }
 
     /** Whether the source lacks columns of the table, and only ones that writes may omit. */
@@ -88,8 +124,7 @@ object StarExpansion {
         merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
       lacking.nonEmpty && relation(merge.targetTable).exists { relation =>
         val opened = relation.table.asInstanceOf[MerganserTable].opened
-        val settings =
-          WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
+        val settings = parsed(opened.config)
         settings.missingColumns == MissingColumns.Added && lacking.forall(opened.timeline.addedColumns)
       }
     }

@@ -36,7 +36,7 @@ def ways(spark: SparkSession, path: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize(("scheme", "remedy"), [("s3a", "hadoop-aws:"), ("foo", "set spark.hadoop.fs.foo.impl")])
+@pytest.mark.parametrize(("scheme", "remedy"), [("s3a", "hadoop-aws:"), ("foo", "spark.hadoop.fs.foo.impl set to its class")])
 def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
     spark: SparkSession, scheme: str, remedy: str
 ) -> None:
@@ -47,14 +47,15 @@ def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
 
 def test_a_file_system_that_the_message_asks_for_is_found(spark: SparkSession, tmp_path: Path) -> None:
     path = f"foo://{tmp_path}/t"
-    refused(lambda: load(spark, path), "FILE_SYSTEM_UNAVAILABLE", "set spark.hadoop.fs.foo.impl to its class")
-    spark.conf.set("spark.hadoop.fs.foo.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystem")
+    refused(lambda: load(spark, path), "FILE_SYSTEM_UNAVAILABLE", "spark.hadoop.fs.foo.impl set to its class")
+    settings: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # spark.hadoop.* at the start
+    settings.set("fs.foo.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystem")
     try:
         with pytest.raises(Exception) as found:  # it is there, and has no mounts
             load(spark, path)
         assert "fs.foo.impl" not in str(found.value)
     finally:
-        spark.conf.unset("spark.hadoop.fs.foo.impl")
+        settings.unset("fs.foo.impl")
 
 
 def test_a_table_below_a_file_is_refused_and_created_below_a_folder(spark: SparkSession, tmp_path: Path) -> None:

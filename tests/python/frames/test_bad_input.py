@@ -180,7 +180,11 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "UNSUPPORTED_OPTION",
         ["bootstrap", "Give one of upsert"],
     ),
-    "an index we do not have": ({INDEX: "RECORD_INDEX"}, "UNSUPPORTED_OPTION", ["RECORD_INDEX", "Set it to GLOBAL_SIMPLE or"]),
+    "an index we do not have": (
+        {INDEX: "RECORD_INDEX"},
+        "UNSUPPORTED_OPTION",
+        ["RECORD_INDEX", "Set it to GLOBAL_SIMPLE or"],
+    ),
     "an inline deletion of old partitions": (
         {"hoodie.partition.ttl.inline": "true"},
         "UNSUPPORTED_OPTION",

@@ -60,8 +60,10 @@ RUN = {
 OF_OTHERS = {
     "spark.jars",
     "spark.executor.memory",
+    "spark.local.dir",
     "spark.sql.catalog.spark_catalog",
     "spark.sql.sources.partitionOverwriteMode",
+    "spark.sql.storeAssignmentPolicy",
     "spark.sql.streaming.disabledV2MicroBatchReaders",
     "fs.s3a.attempts.maximum",
     "fs.s3a.create.conditional.enabled",

@@ -15,6 +15,7 @@ import io.merganser.spark.sql.{
   MergedRowsStrategy,
   MetaColumnsOfViews,
   PartitionOverwrites,
+  RequiredValue,
   StatementLine,
   TableChanges
 }
@@ -46,6 +47,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => TableChanges.Unresolved)
     extensions.injectResolutionRule(InsertMatching(_))
     extensions.injectResolutionRule(PartitionOverwrites(_))
+    extensions.injectResolutionRule(_ => RequiredValue.OfInserts)
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))
     extensions.injectResolutionRule(StarExpansion.Expand(_))

@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Storage, StorageFailure}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier
@@ -74,7 +74,7 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   }
 
   def makeNamespace(namespace: Seq[String], properties: Map[String, String]): Unit = {
-    storage.makeFolder(relative(namespace))
+    StorageFailure.explained(storage.path(relative(namespace)))(storage.makeFolder(relative(namespace)))
     if (properties.nonEmpty) keep(namespace, properties)
   }
 

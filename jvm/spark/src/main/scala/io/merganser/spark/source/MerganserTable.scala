@@ -10,7 +10,7 @@ import io.merganser.table.change.ChangedRows
 import io.merganser.table.options.Options
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{ChangesConfig, ReadConfig, ShownSettings}
-import io.merganser.table.timeline.InstantTime
+import io.merganser.table.timeline.AsOf
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
@@ -189,7 +189,7 @@ class MerganserTable private[source] (
 
   /** The same table as of a time, in microseconds since 1970. */
   def asOfTime(micros: Long): MerganserTable =
-    asOf(InstantTime.format(Math.floorDiv(micros, 1000L), opened.config.timelineZone))
+    asOf(AsOf.instant(opened.config, micros))
 
   /** The same table, for an overwrite that replaces these rows only. */
   private[spark] def overwriting(replaced: Replaced): MerganserTable =

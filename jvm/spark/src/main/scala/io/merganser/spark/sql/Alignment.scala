@@ -2,17 +2,18 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.MerganserTable
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import org.apache.spark.sql.AnalysisException
-import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
+import org.apache.spark.sql.catalyst.analysis.{ResolveRowLevelCommandAssignments, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, TableCapability}
 import org.apache.spark.sql.connector.write.{RowLevelOperationBuilder, RowLevelOperationInfo}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 import java.util
+import scala.util.Try
 
 /**
  * Resolves a statement's assignments to one value per column, with Spark's store-assignment casts, by calling the rule
@@ -30,7 +31,7 @@ private[sql] object Alignment {
       val one =
         update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
       ResolveRowLevelCommandAssignments(one) match {
-        case aligned: UpdateTable => values(aligned.assignments)
+        case aligned: UpdateTable => values(aligned.assignments, target)
         case other                => throw new IllegalStateException(s"an UPDATE became ${other.nodeName}")
       }
     }
@@ -56,7 +57,7 @@ private[sql] object Alignment {
               notMatchedBySourceActions = Nil)
           ResolveRowLevelCommandAssignments(one) match {
             case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
-                case made @ (_: UpdateAction | _: InsertAction) => values(assignments(made))
+                case made @ (_: UpdateAction | _: InsertAction) => values(assignments(made), target)
                 case other => throw new IllegalStateException(s"a clause became ${other.nodeName}")
               }
             case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
@@ -76,8 +77,11 @@ private[sql] object Alignment {
     assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(
       _.name).toSet
 
-  private def values(assignments: Seq[Assignment]): Map[String, Expression] =
-    assignments.flatMap(a => a.key.collectFirst { case k: Attribute => k.name -> a.value }).toMap
+  private def values(assignments: Seq[Assignment], target: CommandTarget): Map[String, Expression] =
+    assignments.flatMap(a =>
+      a.key.collectFirst { case k: Attribute =>
+        k.name -> RequiredValue.inPlaceOfSparks(a.value, target.relation.table.name())
+      }).toMap
 
   private def uncast(action: MergeAction, target: CommandTarget): MergeAction = action match {
     case update: UpdateAction => update.copy(condition = None, assignments = uncast(update.assignments, target))
@@ -118,13 +122,35 @@ private[sql] object Alignment {
 
   /** Runs `work`; an analysis error becomes ASSIGNMENT_REFUSED of the clause. */
   private def naming[A](clause: String, target: CommandTarget)(work: => A): A =
-    try work
-    catch {
+    try {
+      if (InsertMatching.isLegacy(target.session.sessionState.conf))
+        throw InsertMatching.legacy(target.relation.table.name())
+      work
+    } catch {
       case e: AnalysisException =>
         // Spark's rule does not know the table's name.
         val reason = e.getMessage.replace("the table ``", s"the table `${target.relation.table.name()}`")
-        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> reason).causedBy(e)
+        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
+          "reason" -> (reason +: remedy(e, target).toSeq).mkString(" ")).causedBy(e)
     }
+
+  /** For a value of another type; None for any other error. */
+  private def remedy(error: AnalysisException, target: CommandTarget): Option[String] = for {
+    name   <- Option(error.getMessageParameters).flatMap(all => Option(all.get("colName")))
+    parts  <- Try(UnresolvedAttribute.parseAttributeName(name)).toOption
+    column <- parts.headOption.flatMap(target.columnAfter)
+  } yield {
+    val inner = parts.tail.foldLeft(Option[DataType](column.dataType))((outer, field) =>
+      outer.collect { case struct: StructType => struct }.flatMap(FrameCheck.find(_, field)).map(_.dataType))
+    val whole = s"CAST(… AS ${column.dataType.sql})"
+    val value = column.dataType match {
+      case _: StructType =>
+        val field = inner.filterNot(_.isInstanceOf[StructType]).map(of => s"CAST(… AS ${of.sql}) for $name, or ")
+        s"${field.getOrElse("")}$whole for the whole struct, whose fields are then taken by their position"
+      case _ => s"$whole in its place"
+    }
+    s"Write $value; for UPDATE SET * and INSERT *, in the query of the source."
+  }
 
   /** The target as Spark's rule expects it: row-level, without meta columns, with its columns after the statement. */
   private def forSpark(target: CommandTarget): DataSourceV2Relation =

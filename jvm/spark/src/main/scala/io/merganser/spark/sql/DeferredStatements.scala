@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.SparkSession
@@ -101,6 +102,7 @@ object DeferredStatements {
         if (decided eq within.plan) within else within.copy(plan = decided)
       case merge: MergeIntoTable =>
         known(merge.targetTable).fold[LogicalPlan](merge) { target =>
+          refuseView("MERGE INTO", target)
           val free = merge.copy(targetTable = target)
           if (relation(target).isEmpty) free
           else {
@@ -110,17 +112,32 @@ object DeferredStatements {
         }
       case update: UpdateTable =>
         known(update.table).fold[LogicalPlan](update) { target =>
+          refuseView("UPDATE", target)
           val free = update.copy(table = target)
           if (relation(target).isEmpty) free
           else free.copy(table = OwnTarget(target), condition = Some(Deferred(free.condition.getOrElse(TrueLiteral))))
         }
       case delete: DeleteFromTable =>
         known(delete.table).fold[LogicalPlan](delete) { target =>
+          refuseView("DELETE FROM", target)
           if (relation(target).isEmpty) delete.copy(table = target)
           else delete.copy(table = OwnTarget(target), condition = Deferred(delete.condition))
         }
       case other => other
     }
+
+    /** Spark's own errors tell that MERGE and UPDATE are not supported, or name a table that the statement does not. */
+    private def refuseView(statement: String, target: LogicalPlan): Unit = EliminateSubqueryAliases(target) match {
+      case view: View =>
+        val tables = view.collect { case table: DataSourceV2Relation => table }.filter(relation(_).isDefined)
+        if (tables.nonEmpty)
+          throw MerganserException("VIEW_AS_TARGET", "statement" -> statement,
+            "view" -> view.desc.identifier.unquotedString, "tables" -> tables.map(nameOf).distinct.mkString(", "))
+      case _ =>
+    }
+
+    private def nameOf(table: DataSourceV2Relation): String =
+      CatalogName.of(table).getOrElse(s"merganser.`${table.table.asInstanceOf[MerganserTable].path}`")
 
     private def known(target: LogicalPlan): Option[LogicalPlan] = target match {
       case UnknownTarget(found) if found.resolved => Some(found)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
@@ -23,6 +24,8 @@ final case class InsertMatching(session: SparkSession) extends Rule[LogicalPlan]
   import InsertMatching._
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case insert: InsertIntoStatement if isLegacy(conf) && target(insert.table).isDefined =>
+      throw legacy(target(insert.table).fold("")(_.table.name()))
     case insert: InsertIntoStatement if insert.query.resolved && !insert.byName && insert.userSpecifiedCols.isEmpty =>
       target(insert.table).flatMap { relation =>
         val static = insert.partitionSpec.collect { case (name, Some(_)) => name }
@@ -92,6 +95,12 @@ final case class InsertMatching(session: SparkSession) extends Rule[LogicalPlan]
 }
 
 object InsertMatching {
+
+  /** Whether values are to be stored as in Hive, which Spark permits for its file tables only. */
+  private[sql] def isLegacy(settings: SQLConf): Boolean = settings.storeAssignmentPolicy.toString == "LEGACY"
+
+  private[sql] def legacy(table: String): MerganserException =
+    MerganserException("STORE_ASSIGNMENT_LEGACY", "table" -> table)
 
   /**
    * Keeps REPLACE WHERE on one of our tables unresolved until the names of its query are seen: Spark gives the columns

@@ -148,8 +148,9 @@ object FrameCheck {
    */
   private def columnMissing(table: String, column: String, dataType: DataType, columns: Seq[String]) = {
     val isNested = column.contains('.')
+    val whole    = column.takeWhile(_ != '.')
     val keep =
-      if (isNested) s"leave out column '${column.takeWhile(_ != '.')}' and set it to keep (an upsert keeps the stored value)"
+      if (isNested) s"leave out column '$whole' and set it to keep (an upsert keeps the stored value)"
       else "keep (an upsert keeps the stored values)"
     val nulls = "null (null is written, like hoodie.write.set.null.for.missing.columns=true)"
     MerganserException("COLUMN_MISSING", "table" -> table, "column" -> column, "type" -> dataType.catalogString,

@@ -44,13 +44,14 @@ object StorageFailure {
   }
 
   private def condition(location: Any, cause: Throwable): Option[MerganserException] = {
-    val text                      = String.valueOf(cause.getMessage)
-    def says(parts: String*)      = parts.exists(text.contains(_))
+    val text                 = String.valueOf(cause.getMessage)
+    def says(parts: String*) = parts.exists(text.contains(_))
     def refused(remedy: String) = Some(MerganserException("STORAGE_REFUSED", "path" -> location,
       "reason" -> described(cause), "remedy" -> remedy))
     cause match {
-      case _ if says("No space left on device", "Disk quota exceeded", "not enough space on the disk") || isQuota(cause) =>
-        Some(MerganserException("STORAGE_FULL", "path" -> location, "reason" -> described(cause)))
+      case _ if says("No space left on device", "Disk quota exceeded", "not enough space on the disk") =>
+        Some(full(location, cause))
+      case _ if cause.getClass.getName.endsWith("QuotaExceededException") => Some(full(location, cause))
       case _: AccessDeniedException | _: AccessControlException =>
         refused("Give this user the right to read and write there, or correct the path")
       case _: IOException if says("Permission denied", "Read-only file system") =>
@@ -68,7 +69,8 @@ object StorageFailure {
     }
   }
 
-  private def isQuota(cause: Throwable): Boolean = cause.getClass.getName.endsWith("QuotaExceededException")
+  private def full(location: Any, cause: Throwable): MerganserException =
+    MerganserException("STORAGE_FULL", "path" -> location, "reason" -> described(cause))
 
   /** One line; a failure of a Spark job has the whole trace of its task in its message. */
   private def described(cause: Throwable): String = {
@@ -88,17 +90,17 @@ object StorageFailure {
         val cause  = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(20).toSeq.last
         val scheme = Option(path.toUri.getScheme).getOrElse("")
         throw MerganserException("FILE_SYSTEM_UNAVAILABLE", "path" -> path, "scheme" -> scheme,
-          "reason" -> described(cause), "remedy" -> remedy(scheme, cause)).causedBy(e)
+          "reason" -> described(cause), "remedy" -> advice(scheme, cause)).causedBy(e)
     }
 
-  private def remedy(scheme: String, cause: Throwable): String = cause match {
+  private def advice(scheme: String, cause: Throwable): String = cause match {
     case _: UnsupportedFileSystemException | _: ClassNotFoundException | _: NoClassDefFoundError =>
       val module = Modules.get(scheme).map(m => s"org.apache.hadoop:$m:${VersionInfo.getVersion}")
       if (ReplacedByS3a(scheme)) "Write s3a:// in its place"
       else
         module.orElse(Connectors.get(scheme)).fold(
-          s"Correct the scheme, or add the jar of its file system to spark.jars and set spark.hadoop.fs.$scheme.impl to " +
-            "its class; a path of the local disk begins with file:/"
+          "Correct the scheme, or start the session with the jar of its file system in spark.jars and with " +
+            s"spark.hadoop.fs.$scheme.impl set to its class; a path of the local disk begins with file:/"
         )(artifact => s"Start the session with spark.jars.packages=$artifact")
     case _: UnknownHostException => "Correct the host in the path, or in the settings of the file system"
     case _                       => s"Check the settings spark.hadoop.fs.$scheme.*"

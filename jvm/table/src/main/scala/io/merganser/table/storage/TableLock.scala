@@ -74,7 +74,8 @@ object TableLock {
    * Runs the body while holding the lock. Not reentrant.
    *
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and its holder;
-   *                                               EXCLUSIVE_CREATE_MISSING, CONDITIONAL_REPLACE_MISSING
+   *                                               EXCLUSIVE_CREATE_MISSING, CONDITIONAL_REPLACE_MISSING; what
+   *                                               [[StorageFailure.explained]] throws, of the body too
    */
   def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
     val own = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
@@ -85,7 +86,7 @@ object TableLock {
     val byLease = settings.storageLease.map(lease => new StorageLockPlace(storage, lease))
     val places  = own +: (second.filter(_.identity != own.identity).toSeq ++ byLease)
     if (settings.severalWriters) places.foreach(requireExclusive(_, settings))
-    holdAll(places, Nil, settings, deadline)(body)
+    StorageFailure.explained(storage)(holdAll(places, Nil, settings, deadline)(body))
   }
 
   private def requireExclusive(place: LockPlace, settings: Settings): Unit =

@@ -27,9 +27,23 @@ object AsOf {
    * @throws io.merganser.merge.MerganserException AS_OF_INVALID
    */
   def instant(config: TableConfig, text: String): String =
-    parse(text, config.timelineZone).getOrElse(throw MerganserException("AS_OF_INVALID", "table" -> config.name,
-        "value" -> text,
-        "accepted" -> Accepted))
+    parse(text, config.timelineZone).getOrElse(throw invalid(config.name, text))
+
+  /**
+   * A time of a query, in the table's timeline zone.
+   *
+   * @param micros since 1970
+   * @throws io.merganser.merge.MerganserException AS_OF_INVALID for a year of more than four digits
+   */
+  def instant(config: TableConfig, micros: Long): String =
+    if (micros < YearTenThousand) InstantTime.format(Math.floorDiv(micros, 1000L), config.timelineZone)
+    else throw invalid(config.name, s"${micros / 1000000L} seconds since 1970")
+
+  private val YearTenThousand = 253402214400L * 1000000L
+
+  /** @param form where only some of the accepted forms apply */
+  def invalid(table: String, value: String, form: String = ""): MerganserException =
+    MerganserException("AS_OF_INVALID", "table" -> table, "value" -> value, "accepted" -> (form + Accepted))
 
   /** None if the string has none of the forms. */
   def parse(text: String, zone: ZoneId): Option[String] = {

@@ -29,7 +29,7 @@ final class StorageFailureSuite extends TableSuite {
     assert(message("gs://bucket/t").contains("spark.jars.packages=com.google.cloud.bigdataoss:gcs-connector"))
     assert(message("s3://bucket/t").contains("Write s3a://"))
     val full = s"full://${folder.resolve("t")}"
-    assert(message(full).contains("set spark.hadoop.fs.full.impl to its class"))
+    assert(message(full).contains("spark.hadoop.fs.full.impl set to its class"))
     conf.setClass("fs.full.impl", classOf[FullDisk], classOf[FileSystem])
     assert(!Storage(full, conf).exists("x"))
   }
@@ -99,7 +99,8 @@ final class StorageFailureSuite extends TableSuite {
     Files.delete(file)
     Files.createDirectory(file)
     val error = refused(TableConfig.load(storage))
-    assert(error.condition == "TABLE_PROPERTIES_INVALID" && error.getMessage.contains("it is a folder. Restore the file"))
+    assert(error.condition == "TABLE_PROPERTIES_INVALID")
+    assert(error.getMessage.contains("it is a folder. Restore the file"))
     Files.delete(file)
     Files.write(file, kept)
     assert(TableConfig.load(storage).name == "t")

@@ -2,6 +2,8 @@ package io.merganser.table.timeline
 
 import java.time.{ZoneId, ZoneOffset}
 
+import io.merganser.merge.MerganserException
+import io.merganser.table.properties.TableConfig
 import org.scalatest.funsuite.AnyFunSuite
 
 final class AsOfSuite extends AnyFunSuite {
@@ -34,5 +36,13 @@ final class AsOfSuite extends AnyFunSuite {
       "99999999999999999", "2021-07-28 14:11", "28.07.2021", "202107281411082", "2021-07-28 14:11:08 CET",
       "12345678901")
       .foreach(text => assert(AsOf.parse(text, ZoneOffset.UTC).isEmpty, text))
+  }
+
+  test("a time of a query after the year 9999 is refused by its seconds, any other is one of the table's zone") {
+    val config = TableConfig(Map("hoodie.table.name" -> "t", "hoodie.table.timeline.timezone" -> "UTC"))
+    assert(AsOf.instant(config, 1627481468200999L) == "20210728141108200")
+    assert(AsOf.instant(config, -1L) == "19691231235959999")
+    val refused = intercept[MerganserException](AsOf.instant(config, 1627481468200L * 1000000L))
+    assert(refused.condition == "AS_OF_INVALID" && refused.getMessage.contains("'1627481468200 seconds since 1970'"))
   }
 }

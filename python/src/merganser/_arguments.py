@@ -99,8 +99,14 @@ def time_of(argument: str, time: object) -> str:
     if isinstance(instant, str):
         return instant
     raise TypeError(
-        f"{argument} is an instant or a time as a str, a datetime, a date, or the result of a write, not {kind(time)}"
+        f"{argument} is an instant or a time as a str, a datetime, a date, the result of a write, or an entry of "
+        f"history(), not {kind(time)}"
     )
+
+
+def time_or_none(argument: str, time: object) -> str | None:
+    """The same where ``None`` has a meaning of its own."""
+    return None if time is None else time_of(argument, time)
 
 
 def wire_of(options: object) -> dict[str, str]:

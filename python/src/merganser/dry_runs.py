@@ -120,8 +120,9 @@ class ServiceStep(Shown):
     """One thing that a service would do."""
 
     action: str
-    """A verb: ``compact``, ``cluster``, ``delete``, ``archive``, ``keep``, ``roll back``, ``set``, ``add``,
-    ``compare`` or ``differ``; of rows ``insert``, ``update``, ``delete``, ``keep``; ``count``."""
+    """A verb: ``compact``, ``cluster``, ``delete``, ``archive``, ``keep``, ``restore`` (the write that a restore goes
+    back to), ``roll back``, ``set``, ``add``, ``compare`` or ``differ``; of rows ``insert``, ``update``, ``delete``,
+    ``keep``; ``count``."""
     item: str
     """What it is done to: a file, a file group, an instant, a property, a record key; of a ``count``: ``rows``, or the
     action that it counts."""
@@ -187,8 +188,9 @@ class ServiceDryRun(Shown):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of steps by their action, without those that are rows."""
-        return dict(Counter(step.action for step in self.steps if step.action != "count" and not step._is_row))
+        """Number of steps by their action, without those that are rows, and the write that a restore goes back to."""
+        named = (step.action for step in self.steps if not step._is_row)
+        return dict(Counter(action for action in named if action not in ("count", "restore")))
 
     @property
     def row_counts(self) -> dict[str, int]:
@@ -222,7 +224,8 @@ class ServiceDryRun(Shown):
             "" if all(s.action != "count" or s.before is not None for s in self.steps) else "rows are not compared"
         )
         files = f"{self.files} files, {size(self.bytes)}" if self.files else ""
-        parts = filter(None, (steps, f"rows: {rows}" if rows else unknown, files))
+        target = next((f"to {step.item} ({step.detail})" for step in self.steps if step.action == "restore"), "")
+        parts = filter(None, (target, steps, f"rows: {rows}" if rows else unknown, files))
         return f"{self.service}: {'; '.join(parts) or 'nothing to do'}"
 
     def _repr_html_(self) -> str:

@@ -180,6 +180,20 @@ BY_CONDITION: Mapping[str, type[_ConditionError]] = MappingProxyType(
 """The class of each condition that has one."""
 
 
+CALLS: Mapping[str, str] = MappingProxyType(
+    {
+        "CALL show_commits": "Table.history()",
+        "CALL show_savepoints": "Table.savepoints()",
+        "CALL restore_to_instant(instant_time => ": "Table.restore(",
+        "CALL rollback_to_instant(instant_time => ": "Table.rollback(",
+        "CALL run_compaction(op => 'run')": "Table.compact()",
+        "CALL run_clustering(op => 'execute')": "Table.cluster()",
+        "CALL run_clean": "Table.clean()",
+    }
+)
+"""What procedures that messages name are in Python."""
+
+
 def error_for(
     condition: str,
     *,
@@ -187,6 +201,8 @@ def error_for(
     sql_state: str | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> MerganserError:
-    """Return the exception for a condition of the jar; not raised yet."""
+    """Return the exception for a condition of the jar, with the calls of Python in its message; not raised yet."""
     kind: type[MerganserError] = BY_CONDITION.get(condition, MerganserError)
+    for procedure, method in CALLS.items():
+        message = message.replace(procedure, method)
     return kind(message, condition=condition, sql_state=sql_state, parameters=parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
+from merganser._arguments import HasInstant, Time, time_or_none
 from merganser._shown import Results
 from merganser._transport import Transport
 from merganser.config import Options, merged_options
@@ -24,15 +25,15 @@ class TableRestores(TableDryRuns):
 
     @overload
     def create_savepoint(
-        self, instant: str | None = None, *, dry_run: Literal[True], options: Options | None = None
+        self, instant: Time | None = None, *, dry_run: Literal[True], options: Options | None = None
     ) -> ServiceDryRun: ...
     @overload
     def create_savepoint(
-        self, instant: str | None = None, *, user: str = "", comments: str = "", options: Options | None = None
+        self, instant: Time | None = None, *, user: str = "", comments: str = "", options: Options | None = None
     ) -> Savepoint: ...
     def create_savepoint(
         self,
-        instant: str | None = None,
+        instant: Time | None = None,
         *,
         user: str = "",
         comments: str = "",
@@ -42,34 +43,34 @@ class TableRestores(TableDryRuns):
         """Retain the files of a write, until :meth:`delete_savepoint`: the table stays readable as of it.
 
         Args:
-            instant: Requested time of a completed write on the timeline; ``None`` is the newest.
+            instant: A completed write, or a time, as for :meth:`restore`; ``None`` is the newest write.
             user: Who creates it.
             comments: Why.
             dry_run: Change nothing, and return the files that would be retained.
             options: Settings by their ``hoodie.*`` names, such as those of the lock.
 
         Raises:
-            MerganserError: ``SAVEPOINT_INSTANT_UNKNOWN``: there is no such write; ``AS_OF_TOO_EARLY``: files of that
+            MerganserError: ``SAVEPOINT_INSTANT_UNKNOWN``: there was no such write; ``AS_OF_TOO_EARLY``: files of that
                 time may have been cleaned.
         """
         if dry_run:
             return self.dry_run_service("savepoint", instant=instant, options=options)
-        settings = merged_options({}, options)
-        return Savepoint.from_wire(self._transport.create_savepoint(self.path, instant, user, comments, settings))
+        write, settings = time_or_none("instant", instant), merged_options({}, options)
+        return Savepoint.from_wire(self._transport.create_savepoint(self.path, write, user, comments, settings))
 
     @overload
     def delete_savepoint(
-        self, instant: str | None = None, *, dry_run: Literal[True], options: Options | None = None
+        self, instant: str | HasInstant | None = None, *, dry_run: Literal[True], options: Options | None = None
     ) -> ServiceDryRun: ...
     @overload
-    def delete_savepoint(self, instant: str | None = None, *, options: Options | None = None) -> None: ...
+    def delete_savepoint(self, instant: str | HasInstant | None = None, *, options: Options | None = None) -> None: ...
     def delete_savepoint(
-        self, instant: str | None = None, *, dry_run: bool = False, options: Options | None = None
+        self, instant: str | HasInstant | None = None, *, dry_run: bool = False, options: Options | None = None
     ) -> ServiceDryRun | None:
         """Delete the savepoint of a write, or the newest one; the next clean may delete its files.
 
         Args:
-            instant: Requested time of the write; ``None`` is the newest savepoint.
+            instant: The savepoint, or the requested time of its write; ``None`` is the newest savepoint.
             dry_run: Change nothing, and return the savepoint that would be deleted.
             options: Settings by their ``hoodie.*`` names, such as those of the lock.
 
@@ -79,7 +80,7 @@ class TableRestores(TableDryRuns):
         """
         if dry_run:
             return self.dry_run_service("delete_savepoint", instant=instant, options=options)
-        self._transport.delete_savepoint(self.path, instant, merged_options({}, options))
+        self._transport.delete_savepoint(self.path, time_or_none("instant", instant), merged_options({}, options))
         return None
 
     def savepoints(self) -> Results[Savepoint]:
@@ -89,62 +90,73 @@ class TableRestores(TableDryRuns):
     @overload
     def restore(
         self,
-        to: str | None = None,
+        to: Time | None = None,
         *,
-        savepoint: str | None = None,
+        savepoint: str | HasInstant | None = None,
         dry_run: Literal[True],
         options: Options | None = None,
     ) -> ServiceDryRun: ...
     @overload
     def restore(
-        self, to: str | None = None, *, savepoint: str | None = None, options: Options | None = None
+        self, to: Time | None = None, *, savepoint: str | HasInstant | None = None, options: Options | None = None
     ) -> RestoreResult: ...
     def restore(
         self,
-        to: str | None = None,
+        to: Time | None = None,
         *,
-        savepoint: str | None = None,
+        savepoint: str | HasInstant | None = None,
         dry_run: bool = False,
         options: Options | None = None,
     ) -> RestoreResult | ServiceDryRun:
         """Restore the table to a completed write: all later writes are taken back, and their files are deleted.
 
         Args:
-            to: Requested time of the write, as :meth:`history` has it.
-            savepoint: Instead of ``to``, the requested time of a savepoint's write.
-            dry_run: Change nothing, and return what would be lost: writes, files, and rows as they are and become.
+            to: The write, or a time, for the last write that had completed by then. A write is an entry of
+                :meth:`history`, the result that its call returned, or its instant; a time is what :meth:`df` takes as
+                ``as_of``: a ``datetime``, a ``date`` (its start), or a string such as ``"2026-01-31 12:00:00"``.
+                Without a time zone it is in the table's timeline zone.
+            savepoint: Instead of ``to``, a savepoint, or the requested time of its write.
+            dry_run: Change nothing, and return the write that the table would go back to, and what would be lost:
+                writes, files, and rows as they are and become.
             options: Settings by their ``hoodie.*`` names, such as those of the lock.
 
         Raises:
             TypeError: Both of ``to`` and ``savepoint`` are given, or none.
-            MerganserError: ``RESTORE_INSTANT_UNKNOWN``, ``SAVEPOINT_UNKNOWN``: there is no such write or savepoint;
+            MerganserError: ``RESTORE_INSTANT_UNKNOWN``, ``SAVEPOINT_UNKNOWN``: there was no such write or savepoint;
                 ``RESTORE_TOO_EARLY``: files of that time were cleaned; ``RESTORE_ARCHIVED``: later writes were
                 archived; ``RESTORE_OF_SAVEPOINT``: a later write has a savepoint; ``RESTORE_WHILE_WRITING``: another
                 process is writing. Nothing is changed then.
         """
         if (to is None) == (savepoint is None):
-            raise TypeError("restore() takes either the instant of a write, or savepoint=")
+            raise TypeError(
+                "restore() takes a write or a time to go back to, such as table.restore('2026-01-31 12:00:00'), or "
+                "savepoint=, and one of them"
+            )
+        write, saved = time_or_none("to", to), time_or_none("savepoint", savepoint)
         if dry_run:
-            service = "restore_savepoint" if to is None else "restore"
-            return self.dry_run_service(service, instant=savepoint if to is None else to, options=options)
+            service = "restore_savepoint" if write is None else "restore"
+            return self.dry_run_service(service, instant=saved if write is None else write, options=options)
         settings = merged_options({}, options)
-        if to is not None:
-            return RestoreResult.from_wire(self._transport.restore(self.path, to, settings))
-        return RestoreResult.from_wire(self._transport.restore_savepoint(self.path, savepoint, settings))
+        if write is not None:
+            return RestoreResult.from_wire(self._transport.restore(self.path, write, settings))
+        return RestoreResult.from_wire(self._transport.restore_savepoint(self.path, saved, settings))
 
     @overload
     def rollback(
-        self, instant: str | None = None, *, dry_run: Literal[True], options: Options | None = None
+        self, instant: str | HasInstant | None = None, *, dry_run: Literal[True], options: Options | None = None
     ) -> ServiceDryRun: ...
     @overload
-    def rollback(self, instant: str | None = None, *, options: Options | None = None) -> RollbackResult: ...
     def rollback(
-        self, instant: str | None = None, *, dry_run: bool = False, options: Options | None = None
+        self, instant: str | HasInstant | None = None, *, options: Options | None = None
+    ) -> RollbackResult: ...
+    def rollback(
+        self, instant: str | HasInstant | None = None, *, dry_run: bool = False, options: Options | None = None
     ) -> RollbackResult | ServiceDryRun:
         """Take back the newest completed write.
 
         Args:
-            instant: Its requested time; ``None`` is the newest, whichever it is.
+            instant: Its result, its entry in the history, or its requested time; ``None`` is the newest, whichever it
+                is.
             dry_run: Change nothing, and return what would be lost: writes, files, and rows as they are and become.
             options: Settings by their ``hoodie.*`` names, such as those of the lock.
 
@@ -153,5 +165,5 @@ class TableRestores(TableDryRuns):
         """
         if dry_run:
             return self.dry_run_service("rollback", instant=instant, options=options)
-        wire = self._transport.rollback(self.path, instant, merged_options({}, options))
+        wire = self._transport.rollback(self.path, time_or_none("instant", instant), merged_options({}, options))
         return RollbackResult.from_wire(wire)

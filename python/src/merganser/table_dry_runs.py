@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
+from merganser._arguments import Time, time_or_none
 from merganser._transport import Transport
 from merganser.config import MergeMode, Options, merged_options
 from merganser.dry_runs import RuleComparison, ServiceDryRun, ServiceStep
@@ -24,7 +25,7 @@ class TableDryRuns:
         self,
         service: str,
         *,
-        instant: str | None = None,
+        instant: Time | None = None,
         partition: str | None = None,
         min_commits: int | None = None,
         max_commits: int | None = None,
@@ -42,7 +43,7 @@ class TableDryRuns:
                 ``delete_savepoint``, ``restore``, ``restore_savepoint``, ``rollback``, ``rollback_failed_writes``,
                 ``upgrade``, ``repair_duplicates``, ``repair_partitions``, ``repair_properties`` or
                 ``remove_orphans``.
-            instant: Of a savepoint, a restore or a rollback: requested time of the write.
+            instant: Of a savepoint, a restore or a rollback: as its own method takes it.
             partition: Of ``repair_duplicates``: path of the one partition.
             min_commits: Of ``archiving``: completed writes that stay.
             max_commits: Of ``archiving``: completed writes above which others are moved.
@@ -59,7 +60,7 @@ class TableDryRuns:
         """
         columns = order_by if order_by is None or isinstance(order_by, str) else ",".join(order_by)
         given = {
-            "instant": instant,
+            "instant": time_or_none("instant", instant),
             "partition": partition,
             "min_commits": min_commits,
             "max_commits": max_commits,

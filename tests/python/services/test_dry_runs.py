@@ -150,7 +150,7 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     assert listing(path) == files
     assert [(step.action, step.files) for step in found["compaction"]] == [("compact", 4)]
     assert found["compaction"].bytes > 0
-    assert {step.action for step in found["restore"]} == {"roll back", "delete", "count", "update"}
+    assert {step.action for step in found["restore"]} == {"restore", "roll back", "delete", "count", "update"}
     assert found["rollback"].steps[0].item == newest
     assert [step.item for step in found["delete_savepoint"]] == [first]
     assert [(step.action, step.files) for step in found["savepoint"]] == [("keep", 1)]

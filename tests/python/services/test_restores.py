@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -145,3 +145,39 @@ def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark:
     assert shown(first) == [("delete", "1", {"id": 1, "at": times[0]}, None), ("delete", "2", after, None)]
     with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*rows.*-1"):
         spark.sql(f"CALL dry_run_service(service => 'restore', path => '{path}', instant => '{second}', rows => -1)")
+
+
+@pytest.mark.e2e
+def test_a_restore_takes_a_time_a_result_and_an_entry_and_shows_the_write_that_it_goes_back_to(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table.create(spark, tmp_path / "t", "id int, n int", record_key="id")
+    _, first, second, _ = (table.upsert([(1, n)], options={"hoodie.clean.automatic": "false"}) for n in range(4))
+    entry = table.history()[1]
+    assert entry.completed is not None
+    completed = datetime.strptime(f"{entry.completed}000", "%Y%m%d%H%M%S%f")
+    saved = table.create_savepoint(completed - timedelta(milliseconds=1))
+    assert saved.instant == first.instant
+    table.delete_savepoint(saved)
+    table.clean(options={"hoodie.clean.commits.retained": "2"})
+    clean = table.history()[0]
+    assert (clean.action, entry.instant) == ("clean", second.instant)
+    table.upsert([(1, 9)], options={"hoodie.clean.automatic": "false"})
+    for time in (second, entry, second.instant, completed, str(completed.isoformat(sep=" ", timespec="milliseconds"))):
+        shown = table.restore(time, dry_run=True)
+        assert (shown.steps[0].action, shown.steps[0].item) == ("restore", second.instant)
+        assert str(shown).startswith(f"restore: to {second.instant} (UPSERT, completed {entry.completed}); roll back=2")
+    assert table.restore(clean, dry_run=True).counts["roll back"] == 1
+    assert not table.restore(date.today() + timedelta(days=2), dry_run=True)
+    saved = table.create_savepoint(second)
+    assert table.restore(savepoint=saved, dry_run=True).steps[0].item == second.instant
+    with pytest.raises(merganser.MerganserError, match=r"ROLLBACK_NOT_NEWEST.*Table\.restore\("):
+        table.rollback(second)
+    assert table.restore(completed).newest_commit == second.instant
+    assert [row.n for row in table.df().collect()] == [2]
+    for wrong in ("yesterday", date(2020, 1, 1)):
+        with pytest.raises(merganser.MerganserError, match=r"RESTORE_INSTANT_UNKNOWN.*Table\.history\(\)") as refused:
+            table.restore(wrong)
+        assert "CALL" not in str(refused.value)
+    with pytest.raises(TypeError, match="not int"):
+        table.restore(5)  # type: ignore[arg-type]

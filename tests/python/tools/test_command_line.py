@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,12 @@ def test_a_savepoint_is_made_listed_restored_to_and_deleted(
     (made,) = json.loads(printed("savepoint", place, "--comment", "before", "--json"))
     table.upsert(spark.createDataFrame([("a", 2.0, 2), ("b", 2.0, 2)], COLUMNS))
     assert "1 commits, 1 rows inserted" in printed("restore", place, "--savepoint", "newest", "--dry-run")
+    at = (datetime.now(timezone.utc) - timedelta(days=99)).isoformat(sep=" ", timespec="seconds")
+    assert main(["restore", place, "--to", at]) == 1
+    assert "as merganser history shows them" in capsys.readouterr().err
+    soon = (datetime.now(timezone.utc) + timedelta(days=1)).isoformat(sep=" ", timespec="seconds")
+    newest = table.history(1)[0].instant
+    assert f"0 files (0 B) deleted; newest write then: {newest} (2" in printed("restore", place, "--to", soon, "--yes")
     assert main(["restore", place, "--savepoint", "newest"]) == 2
     assert "Give --yes" in capsys.readouterr().err
     assert table.df().count() == 2

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrameWriterV2, SparkSession
 from sql_steps import Sql
 
 from merganser import Table
+from merganser.errors import CALLS
 
 HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
 #: What messages name as a way on, and the test that runs it.
@@ -123,6 +124,13 @@ def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None
         assert f"def {test}(" in PYTESTS[file].read_text(), place
     assert hasattr(Table, "history")
     assert all(hasattr(DataFrameWriterV2, name) for name in ("overwrite", "overwritePartitions", "createOrReplace"))
+
+
+def test_what_messages_name_in_python_is_a_method_of_tables_and_a_call_of_messages() -> None:
+    texts = " ".join(messages().values())
+    for procedure, method in CALLS.items():
+        assert hasattr(Table, method.removeprefix("Table.").partition("(")[0]), method
+        assert procedure.partition("(")[0] in texts, procedure
 
 
 def test_ways_on_that_messages_name_work(spark: SparkSession, sql: Sql) -> None:

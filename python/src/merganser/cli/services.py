@@ -127,7 +127,7 @@ def archive(
 
 @click.command()
 @on_table
-@click.option("--instant", metavar="INSTANT", help="Write to retain; default: the newest.")
+@click.option("--instant", metavar="TIME", help="Write to retain, or a time, as of restore; default: the newest.")
 @click.option("--comment", default="", help="Why.")
 @click.option("--list", "listed", is_flag=True, help="Only list the savepoints.")
 @click.option("--delete", metavar="INSTANT", help="Delete this savepoint instead.")
@@ -148,16 +148,19 @@ def savepoint(
 
 @click.command()
 @on_table
-@click.option("--to", metavar="INSTANT", help="Completed write that is to be the newest.")
+@click.option(
+    "--to", metavar="TIME", help="Time to go back to: a date, '2026-01-31 12:00:00', or the instant of a write."
+)
 @click.option("--savepoint", metavar="INSTANT", help="Savepoint to restore; 'newest' is the newest.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be lost.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def restore(
     spark: SparkSession, given: Given, to: str | None, savepoint: str | None, dry_run: bool, yes: bool
 ) -> Rows | Result:
-    """Take back all writes after a commit or a savepoint, and delete their files.
+    """Take back all writes after a time, a commit or a savepoint, and delete their files.
 
-    What would be lost is shown first, and asked about; without a terminal --yes is needed.
+    A time stands for the last write that had completed by then. It is shown first, with what would be lost, and asked
+    about; without a terminal --yes is needed.
     """
     if (to is None) == (savepoint is None):
         raise click.UsageError("Give either --to or --savepoint.")
@@ -168,7 +171,9 @@ def restore(
         instant = None if savepoint == "newest" else savepoint
         procedure, arguments = "rollback_to_savepoint", {"table": given.table, "instant_time": instant}
     if not dry_run and not yes:
-        _confirm_loss(call(spark, procedure, {**arguments, "dry_run": True}, given.options))
+        shown = call(spark, procedure, {**arguments, "dry_run": True}, given.options)
+        _confirm_loss(shown)
+        arguments["instant_time"] = shown[0]["newest_commit"] or arguments["instant_time"]
     done = call(spark, procedure, {**arguments, "dry_run": dry_run}, given.options)
     return Result(done, text=f"would be lost: {_loss(done)}" if dry_run else f"taken back: {_loss(done)}")
 
@@ -206,7 +211,9 @@ def repair(spark: SparkSession, given: Given, what: str, apply: bool, partition:
 @click.command("dry-run")
 @on_table
 @click.argument("service", metavar="SERVICE", type=click.Choice(SERVICES))
-@click.option("--instant", metavar="INSTANT", help="Write of a savepoint, restore or rollback.")
+@click.option(
+    "--instant", metavar="TIME", help="Write of a savepoint, restore or rollback; or a time, of the first two."
+)
 def dry_run_service(spark: SparkSession, given: Given, service: str, instant: str | None) -> Rows | Result:
     """List what a service of the table would do now: files, file groups, instants, properties.
 
@@ -238,7 +245,16 @@ def _loss(rows: Rows) -> str:
     row: dict[str, Any] = rows[0]
     counts = [f"{row[f'rows_{what}']} rows {what}" for what in ("inserted", "updated", "deleted")]
     files = f"{row['total_files_deleted']} files ({size(row['total_bytes_deleted'])}) deleted"
-    return ", ".join([f"{row['commits_lost']} commits", *counts, files])
+    lost = ", ".join([f"{row['commits_lost']} commits", *counts, files])
+    return f"{lost}; newest write then: {_when(row['newest_commit'])}"
+
+
+def _when(instant: str | None) -> str:
+    """An instant with its time."""
+    if instant is None:
+        return "none"
+    day, time = f"{instant[:4]}-{instant[4:6]}-{instant[6:8]}", f"{instant[8:10]}:{instant[10:12]}:{instant[12:14]}"
+    return f"{instant} ({day} {time})"
 
 
 COMMANDS = (compact, clean, archive, cluster, savepoint, restore, repair, dry_run_service)

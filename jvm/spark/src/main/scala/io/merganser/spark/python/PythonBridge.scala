@@ -365,7 +365,7 @@ object PythonBridge {
     array.toString
   }
 
-  /** @param instant requested time of a write; null: the newest */
+  /** @param instant requested time of a write, or a time; null: the newest write */
   def createSavepoint(
       session: SparkSession,
       path: String,
@@ -394,7 +394,7 @@ object PythonBridge {
     array.toString
   }
 
-  /** @param instant requested time of the write that is restored */
+  /** @param instant requested time of the write that is restored, or a time */
   def restore(session: SparkSession, path: String, instant: String, optionsJson: String): String = active(session) {
     val (table, settings) = opened(session, path, optionsJson)
     restored(session, s"restore ${table.config.name}") {

@@ -9,16 +9,19 @@ import org.apache.spark.sql.SparkSession
 /** Takes completed writes of a table back, and registers the table as it is then. */
 object RestoreService {
 
-  /** @param isPreview changes nothing */
+  /**
+   * @param time      that of the write to restore, see [[io.merganser.table.slice.TimeTravel.writeAt]]
+   * @param isPreview changes nothing
+   */
   def restore(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      instant: String,
+      time: String,
       isPreview: Boolean
   ): RestoreReport = {
     val service = of(table, settings, isPreview)
-    if (isPreview) service.previewRestore(instant) else registered(session, table, settings, service.restore(instant))
+    if (isPreview) service.previewRestore(time) else registered(session, table, settings, service.restore(time))
   }
 
   /** @param savepoint requested time of its write; None: the newest */

@@ -14,8 +14,8 @@ import org.apache.spark.sql.SparkSession
 /**
  * One thing that a service would do.
  *
- * @param action        a verb: compact, cluster, delete, archive, keep, roll back, set, add, compare, differ; of rows
- *                      insert, update, delete, keep; count
+ * @param action        a verb: compact, cluster, delete, archive, keep, restore, roll back, set, add, compare, differ;
+ *                      of rows insert, update, delete, keep; count
  * @param item          what it is done to: a file, a file group, an instant, a property, a record key; of a count
  *                      `rows`, or the action that it counts
  * @param partitionPath of the item, if it is in one
@@ -99,6 +99,7 @@ object ServicePreviews {
     val rows    = arguments.get("rows").fold(Rows)(_.toInt)
     def restored(report: RestoreReport) =
       takenBack(report) ++ RestoredRows.of(session, table, settings, report, rows) ++ deleted(report)
+    def goesBack(report: RestoreReport) = target(table, report).toSeq ++ restored(report)
     service match {
       case "compaction"     => compaction(table, settings)
       case "log_compaction" => logCompaction(session, table, settings)
@@ -118,11 +119,11 @@ object ServicePreviews {
       case "delete_savepoint" =>
         Seq(PreviewedStep("delete", SavepointService.of(table).find(instant).requested, detail = "savepoint"))
       case "restore" =>
-        val target = instant.getOrElse(throw MerganserException("CALL_ARGUMENT_MISSING",
+        val time = instant.getOrElse(throw MerganserException("CALL_ARGUMENT_MISSING",
             "procedure" -> "dry_run_service", "argument" -> "instant"))
-        restored(RestoreService.restore(session, table, settings, target, isPreview = true))
+        goesBack(RestoreService.restore(session, table, settings, time, isPreview = true))
       case "restore_savepoint" =>
-        restored(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
+        goesBack(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
       case "rollback" => restored(RestoreService.rollback(session, table, settings, instant, isPreview = true))
       case "rollback_failed_writes" => failedWrites(table, settings)
       case "upgrade"                => upgrade(session, table, settings, rows)
@@ -180,6 +181,15 @@ object ServicePreviews {
       }
     }
   }
+
+  /** The write that the table goes back to, if that changes anything. */
+  private def target(table: OpenTable, report: RestoreReport): Option[PreviewedStep] =
+    table.timeline.completed.find(write => report.takenBack.nonEmpty && report.newest.contains(write.requested)).map {
+      write =>
+        val completed = write.completed.fold("")(time => s", completed $time")
+        PreviewedStep("restore", write.requested,
+          detail = table.timeline.metadata(write).operationType.name + completed)
+    }
 
   private def takenBack(report: RestoreReport): Seq[PreviewedStep] = report.takenBack.map(t =>
     PreviewedStep("roll back", t.instant,

@@ -64,9 +64,11 @@ private[service] final class RestorePlanner(
 
   private lazy val archive = new ArchivedTimeline(storage, config)
 
-  /** @param target requested time of a completed write of the timeline */
-  def restore(target: String): PlannedRestore = {
-    if (!now.completed.exists(_.requested == target)) throw unknown(target)
+  /** @param time that of a write, see [[TimeTravel.writeAt]] */
+  def restore(time: String): PlannedRestore = {
+    val restoredTo = whole.unfinished.filter(_.isEffective).flatMap(_.plan).flatMap(_.target).toSet
+    val target = new TimeTravel(storage, config, now).writeAt(time, restoredTo).fold(
+      reason => throw unknown(time, reason), _.requested)
     plan(Some(target), now.completed.filter(_.requested <= target), _.requested > target)
   }
 
@@ -76,8 +78,8 @@ private[service] final class RestorePlanner(
     val unfinished = now.unfinished.filter(u => u.isEffective && u.plan.exists(_.target.isEmpty)).flatMap(_.takenBack)
     val last = instant.filter(unfinished.contains).orElse(
       if (instant.isEmpty) unfinished.sorted.headOption else None).orElse(now.completed.lastOption.map(_.requested))
-    val newest = last.getOrElse(throw unknown(instant.getOrElse("newest")))
-    instant.filter(i => i != newest && !now.completed.exists(_.requested == i)).foreach(i => throw unknown(i))
+    val newest = last.getOrElse(throw noWrite(instant.getOrElse("newest")))
+    instant.filter(i => i != newest && !now.completed.exists(_.requested == i)).foreach(i => throw noWrite(i))
     // Another engine may have written since a rollback stopped.
     val named = instant.getOrElse(newest)
     now.completed.lastOption.map(_.requested).filter(_ > named).foreach { later =>
@@ -136,8 +138,11 @@ private[service] final class RestorePlanner(
     for (since <- config.ruleSince; instant <- taken.map(_.requested).find(_ <= since))
       throw MerganserException("RESTORE_BEFORE_RULE", "path" -> storage, "instant" -> instant, "since" -> since)
 
-  private def unknown(instant: String): MerganserException =
-    MerganserException("RESTORE_INSTANT_UNKNOWN", "path" -> storage, "instant" -> instant,
+  private def noWrite(instant: String): MerganserException =
+    unknown(instant, s"'$instant' is not a completed write on its timeline")
+
+  private def unknown(instant: String, reason: String): MerganserException =
+    MerganserException("RESTORE_INSTANT_UNKNOWN", "path" -> storage, "instant" -> instant, "reason" -> reason,
       "instants" -> Savepoints.shown(now.completed))
 
   /** What an unfinished restore is removing can only be removed altogether. */

@@ -46,13 +46,13 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
   /**
    * Restores the table to a completed write: all later ones, and what was planned since, are taken back.
    *
-   * @param target requested time
+   * @param time that of the write, see [[io.merganser.table.slice.TimeTravel.writeAt]]
    * @throws io.merganser.merge.MerganserException RESTORE_INSTANT_UNKNOWN, RESTORE_TOO_EARLY, RESTORE_ARCHIVED,
    *                                               RESTORE_OF_SAVEPOINT, RESTORE_WHILE_WRITING, RESTORE_UNFINISHED,
    *                                               SLICE_FILE_MISSING, LOCK_TIMEOUT, and what
    *                                               [[TableFeatures.requireWritable]] throws
    */
-  def restore(target: String): RestoreReport = run(_.restore(target))
+  def restore(time: String): RestoreReport = run(_.restore(time))
 
   /**
    * Takes back the newest completed write.
@@ -63,7 +63,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
   def rollback(instant: Option[String]): RestoreReport = run(_.rollback(instant))
 
   /** What [[restore]] would do; changes nothing. */
-  def previewRestore(target: String): RestoreReport = preview(_.restore(target))
+  def previewRestore(time: String): RestoreReport = preview(_.restore(time))
 
   /** What [[rollback]] would do; changes nothing. */
   def previewRollback(instant: Option[String]): RestoreReport = preview(_.rollback(instant))

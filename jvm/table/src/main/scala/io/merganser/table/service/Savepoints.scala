@@ -53,12 +53,12 @@ final class Savepoints(
   /**
    * Creates the savepoint of a completed write; nothing changes if there is one.
    *
-   * @param requested requested time of the write; None: the newest
+   * @param time that of the write, see [[TimeTravel.writeAt]]; None: the newest
    * @throws MerganserException SAVEPOINT_INSTANT_UNKNOWN; AS_OF_TOO_EARLY if files of that time may have been cleaned;
    *                            LOCK_TIMEOUT
    */
-  def create(requested: Option[String], by: String, comments: String): Savepoint =
-    (1 to Attempts).iterator.map(i => attempt(requested, by, comments, mayRepeat = i < Attempts))
+  def create(time: Option[String], by: String, comments: String): Savepoint =
+    (1 to Attempts).iterator.map(i => attempt(time, by, comments, mayRepeat = i < Attempts))
       .collectFirst { case Some(savepoint) => savepoint }.get
 
   /**
@@ -67,21 +67,21 @@ final class Savepoints(
    * @return the requested time of the write, and its files
    * @throws MerganserException as [[create]]
    */
-  def preview(requested: Option[String]): (String, Map[String, Seq[String]]) = {
+  def preview(time: Option[String]): (String, Map[String, Seq[String]]) = {
     val now   = Timeline.load(storage, config)
-    val write = writeOf(now, requested)
+    val write = writeOf(now, time)
     (write.requested, files(now, write))
   }
 
   /** None if a clean began while the files were listed, so that they must be listed again. */
   private def attempt(
-      requested: Option[String],
+      time: Option[String],
       by: String,
       comments: String,
       mayRepeat: Boolean
   ): Option[Savepoint] = {
     val seen    = Timeline.load(storage, config)
-    val instant = writeOf(seen, requested)
+    val instant = writeOf(seen, time)
     val listed  = files(seen, instant)
     TableLock.hold(storage, lock) { held =>
       val now = Timeline.load(storage, config, Some(seen))
@@ -120,10 +120,13 @@ final class Savepoints(
     found.requested
   }
 
-  private def writeOf(timeline: Timeline, requested: Option[String]): Instant =
-    requested.fold(timeline.completed.lastOption)(r => timeline.completed.find(_.requested == r)).getOrElse(
-      throw MerganserException("SAVEPOINT_INSTANT_UNKNOWN", "path" -> storage,
-        "instant" -> requested.getOrElse("newest"), "instants" -> shown(timeline.completed)))
+  private def writeOf(timeline: Timeline, time: Option[String]): Instant =
+    time.fold[Either[String, Instant]](timeline.completed.lastOption.toRight("it has no completed write"))(
+      new TimeTravel(storage, config, timeline).writeAt(_)).fold(
+      reason =>
+        throw MerganserException("SAVEPOINT_INSTANT_UNKNOWN", "path" -> storage, "instant" -> time.getOrElse("newest"),
+          "reason" -> reason, "instants" -> shown(timeline.completed)),
+      identity)
 
   /** Whether the history has later writes than one on the timeline. */
   private def isBetweenArchived(timeline: Timeline, write: Instant): Boolean = !timeline.isWhole &&

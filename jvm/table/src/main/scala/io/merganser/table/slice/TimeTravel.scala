@@ -5,7 +5,7 @@ import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Instant, RolledBack, Timeline}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, AsOf, Cleaned, Instant, RolledBack, Timeline}
 
 /**
  * Checks from which instant on a table can be read as of the past: rows of cleaned files or archived instants would be
@@ -58,6 +58,39 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
 
   /** The same, whether files of that time are gone or not. */
   private[table] def anyCompletion(time: String): Timeline = knownAt(time).asOfCompletion(time)
+
+  /**
+   * The write that a restore or a savepoint names by a time: the one that was requested then, else the last one that
+   * had completed by then; in layout 1, whose instants have no completion times, that had been requested by then.
+   *
+   * @param time       in one of the forms of [[AsOf]]
+   * @param restoredTo writes that unfinished restores go back to, whose times are found again until these are finished
+   * @return or why there is none, a clause
+   */
+  def writeAt(time: String, restoredTo: Set[String] = Set.empty): Either[String, Instant] =
+    timeline.completed.find(_.requested == time.trim).map(Right(_)).getOrElse {
+      AsOf.parse(time, config.timelineZone) match {
+        case None => Left(s"'$time' is neither one of its completed writes nor a time; a time is ${AsOf.Accepted}")
+        case Some(instant) =>
+          timeline.asOfCompletion(instant).completed.lastOption match {
+            case None => Left(s"no write on its timeline had completed by '$time'")
+            case Some(write) if write.requested == instant || restoredTo(write.requested) => Right(write)
+            case Some(write) if isFollowedByArchived(write, instant) =>
+              Left(s"the writes that had completed by '$time' are in its history already")
+            case Some(write) =>
+              try { requireNotTakenBack(instant); Right(write) }
+              catch {
+                case e: MerganserException if e.condition == "AS_OF_TAKEN_BACK" =>
+                  Left(s"at '$time' it had writes that ${e.parameters("action")} ${e.parameters("by")} took back, " +
+                    s"from ${e.parameters("first")} on")
+              }
+          }
+      }
+    }
+
+  private def isFollowedByArchived(write: Instant, until: String): Boolean =
+    !timeline.isWhole && timeline.start.forall(write.requested < _) &&
+      archive.newestFirst(Some(write.requested), Some(until)).exists(_._1.requested > write.requested)
 
   /**
    * The timeline, with its archive where that may have the newest write of a time, or a write that had not completed

@@ -1,13 +1,15 @@
 package io.merganser.table.service
 
 import io.merganser.merge.{MerganserException, Notation}
-import io.merganser.table.{DirectTable, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{Claim, ClusteringSchedule, Heartbeat, Transaction}
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.settings.{ArchiveConfig, CleaningConfig, CleaningPolicy}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
+
+import java.io.IOException
 
 import scala.util.Random
 
@@ -120,6 +122,61 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     restoring(s).restore(writes.head)
     assert(rowsOf(s) == Seq("k1@1=v1") && timelineOf(s).restores.size == 2)
     assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
+  }
+
+  test("a restore to a time goes to the last write that had completed by then, by each form that a time has") {
+    val s      = faulty("t")
+    val table  = created(s, 9, mergeOnRead = true)
+    val first  = upsert(table, "k1@1=a")
+    val second = upsert(table, "k1@2=b")
+    val third  = upsert(table, "k1@3=c")
+    // A write that is requested before a time and completes after it had not completed by then.
+    rename(s, timelineOf(s).completed.last, InstantTime.parse(third).get.plusSeconds(3600))
+    def newest(time: String) = restoring(s).previewRestore(time).newest.get
+    val at                   = InstantTime.parse(third).get
+    assert(newest(third) == third && newest(first) == first)
+    assert(newest(InstantTime.format(at.plusSeconds(3000))) == second)
+    assert(newest(InstantTime.format(at.plusSeconds(4000))) == third)
+    assert(newest(at.plusSeconds(60).withSecond(30).toString.take(19).replace('T', ' ')) == second)
+    assert(newest(at.toLocalDate.plusDays(2).toString) == third)
+    assert(newest(timelineOf(s).completed(1).completed.get) == second, "its completion")
+    for (time <- Seq(InstantTime.preceding(first), at.toLocalDate.minusDays(2).toString, "yesterday", ""))
+      for (act <- Seq[String => Any](restoring(s).restore, t => new Savepoints(s, config(s)).create(Some(t), "", ""))) {
+        val error = intercept[MerganserException](act(time))
+        assert(error.condition.endsWith("_INSTANT_UNKNOWN") && error.getMessage.contains(first), time)
+      }
+    assert(new Savepoints(s, config(s)).create(Some(InstantTime.preceding(second)), "", "").instant == first)
+    assert(restoring(s).restore(InstantTime.format(at.plusSeconds(3000))).takenBack.map(_.instant) == Seq(third))
+    assert(rowsOf(s) == Seq("k1@2=b"))
+    // What was taken back had been requested by then, so that readers of that time may have seen it.
+    val between = intercept[MerganserException](restoring(s).restore(third))
+    assert(between.condition == "RESTORE_INSTANT_UNKNOWN" && between.getMessage.contains("took back"))
+    assert(restoring(s).restore(timelineOf(s).restores.head.requested).instant.isEmpty, "the state after a restore")
+  }
+
+  test("a restore to a time that stopped is finished by the same call") {
+    val s     = faulty("t")
+    val table = created(s, 9, mergeOnRead = false)
+    upsert(table, "k1@1=a")
+    val third = { upsert(table, "k1@2=b"); upsert(table, "k1@3=c") }
+    rename(s, timelineOf(s).completed.last, InstantTime.parse(third).get.plusSeconds(3600))
+    val time = InstantTime.format(InstantTime.parse(third).get.plusSeconds(60))
+    FaultyFileSystem.watching(what => if (what.matches("delete .*\\.parquet")) throw new IOException("it stops")) {
+      intercept[IOException](restoring(s).restore(time))
+    }
+    assert(timelineOf(s).unfinished.nonEmpty)
+    restoring(s).restore(time)
+    assert(timelineOf(s).unfinished.isEmpty && rowsOf(s) == Seq("k1@2=b"))
+  }
+
+  /** Gives a completed write another completion time. */
+  private def rename(s: Storage, write: Instant, completed: java.time.LocalDateTime): Unit = {
+    val folder = config(s).timelineFolder
+    val file   = s"$folder/${InstantFile.completed(write.requested, write.completed, write.action)}"
+    val bytes  = s.read(file)
+    s.delete(file)
+    s.createNew(
+      s"$folder/${InstantFile.completed(write.requested, Some(InstantTime.format(completed)), write.action)}", bytes)
   }
 
   for (version <- Seq(6, 9))

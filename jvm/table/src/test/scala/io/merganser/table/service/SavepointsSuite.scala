@@ -51,7 +51,7 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
     assert(savepoints(s).create(None, "", "").instant == t("500"))
     assert(savepoints(s).create(Some(t("100")), "", "").instant == t("100"))
     assert(savepoints(s).all.map(_.instant) == Seq(t("500"), t("100")))
-    val unknown = intercept[MerganserException](savepoints(s).create(Some(t("250")), "", ""))
+    val unknown = intercept[MerganserException](savepoints(s).create(Some(t("050")), "", ""))
     assert(unknown.condition == "SAVEPOINT_INSTANT_UNKNOWN" && unknown.getMessage.contains(t("200")))
     val none = intercept[MerganserException](savepoints(s).delete(Some(t("200"))))
     assert(none.condition == "SAVEPOINT_UNKNOWN" && none.getMessage.contains(t("100")))

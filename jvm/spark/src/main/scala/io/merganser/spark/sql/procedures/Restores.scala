@@ -13,7 +13,9 @@ object RestoreToInstant extends TableProcedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter.table,
-    Parameter("instant_time", StringType, "requested time of the completed write that is restored", isRequired = true),
+    Parameter("instant_time", StringType,
+      "requested time of the completed write that is restored, or a time, for the last one that had completed by then",
+      isRequired = true),
     Parameter.path,
     Restores.dryRun,
     Parameter.options

@@ -12,7 +12,8 @@ object CreateSavepoint extends TableProcedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter.table,
-    Parameter("commit_time", StringType, "requested time of the write; without it, the newest"),
+    Parameter("commit_time", StringType,
+      "requested time of the write, or a time, for the last one that had completed by then; without it, the newest"),
     Parameter("user", StringType, "who creates it"),
     Parameter("comments", StringType, "why"),
     Parameter.path,

@@ -32,7 +32,7 @@ object DryRunOfService extends TableProcedure {
   override val parameters: Seq[Parameter] = Seq(
     Parameter("service", StringType, s"${names.mkString(", ")}; or the procedure that runs it", isRequired = true),
     Parameter.table,
-    Parameter("instant", StringType, "of a savepoint, a restore or a rollback: requested time of the write"),
+    Parameter("instant", StringType, "of a savepoint, a restore or a rollback: as of its own procedure"),
     Parameter("partition", StringType, "of repair_duplicates: path of the one partition"),
     Parameter("rows", IntegerType, "of restores, rollbacks, repair_duplicates and upgrade: most rows to show"),
     OrphanColumns.olderThan,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, Union
 
@@ -35,6 +35,7 @@ class HasColumnNames(Protocol):
 Rows = Union[DataFrame, HasColumns, HasColumnNames, Sequence[Mapping[str, Any]], Sequence[Sequence[Any]], Sequence[Row]]
 """A frame of Spark, pandas, Arrow or Polars, or a list of dicts, of ``Row``, or of tuples in the table's order.
 
+Tuples may lack the last columns that were added to the table after its creation, as rows of a frame may.
 A reader of Arrow is read to its end, and a lazy frame of Polars is collected.
 
 Missing values become null: those of pandas too, whose floats have NaN for them. NaN of lists, Arrow and Polars is a
@@ -43,7 +44,17 @@ process: both as ``spark.createDataFrame`` with a schema has them.
 """
 
 
-def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None = None) -> DataFrame:
+Earlier = Callable[[int], Sequence[str]]
+"""Names of the columns that tuples of so many values have: those from before others were added to the table."""
+
+
+def frame_of(
+    spark: SparkSession,
+    operation: str,
+    rows: Any,
+    schema: T.StructType | None = None,
+    earlier: Earlier = lambda size: (),
+) -> DataFrame:
     """A data frame of the session.
 
     Args:
@@ -51,6 +62,7 @@ def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructTyp
         operation: What takes the rows, for messages.
         rows: See :data:`Rows`.
         schema: The columns of the table: columns of these names get their types. Without it, types are inferred.
+        earlier: The columns of tuples that are shorter than the table's rows.
 
     Raises:
         TypeError: There is no plain way to make a frame of ``rows``.
@@ -70,9 +82,9 @@ def frame_of(spark: SparkSession, operation: str, rows: Any, schema: T.StructTyp
     if module == "pyarrow":
         return _of_arrow(spark, operation, rows.read_all() if hasattr(rows, "read_all") else rows, schema)
     if isinstance(rows, Mapping):
-        return _of_records(spark, operation, [rows], schema)
+        return _of_records(spark, operation, [rows], schema, earlier)
     if isinstance(rows, Sequence) and not isinstance(rows, (str, bytes)):
-        return _of_records(spark, operation, list(rows), schema)
+        return _of_records(spark, operation, list(rows), schema, earlier)
     raise TypeError(
         f"{operation} takes rows: a frame of Spark, pandas, Polars or Arrow, or a list of dicts or tuples, not a "
         f"{kind(rows)}. For a query: spark.sql(...)"
@@ -120,7 +132,26 @@ def _distinct(operation: str, columns: Iterable[Any]) -> list[str]:
     return names
 
 
-def _of_records(spark: SparkSession, operation: str, rows: list[Any], schema: T.StructType | None) -> DataFrame:
+def without_added(names: Sequence[str], partition_by: Sequence[str], added: Sequence[str], size: int) -> list[str]:
+    """The columns of a row of so many values, from before the last columns were added; none if it cannot be one.
+
+    Args:
+        names: The table's columns.
+        partition_by: Those that partition it: columns are added before them, where they are the last ones.
+        added: Those that were added after the table was created, in the table's order.
+        size: Number of values.
+    """
+    fixed = {name.lower() for name in partition_by}
+    last = [name for name in names if name.lower() not in fixed][-len(added) :]
+    lacking = len(names) - size
+    if not 0 < lacking <= len(added) or last != list(added):
+        return []
+    return [name for name in names if name not in last[-lacking:]]
+
+
+def _of_records(
+    spark: SparkSession, operation: str, rows: list[Any], schema: T.StructType | None, earlier: Earlier
+) -> DataFrame:
     if not rows:
         if schema is None:
             raise ValueError(f"{operation} takes rows, and the list has none")
@@ -137,13 +168,14 @@ def _of_records(spark: SparkSession, operation: str, rows: list[Any], schema: T.
                 )
         return _frame(spark, names, (tuple(record[name] for name in first) for record in records), schema)
     if isinstance(first, (tuple, list)) and schema is not None:
+        columns = list(earlier(len(first)) if len(first) < len(schema.names) else ()) or schema.names
         for number, record in enumerate(records):
-            if not isinstance(record, (tuple, list)) or len(record) != len(schema.names):
+            if not isinstance(record, (tuple, list)) or len(record) != len(columns):
                 raise ValueError(
-                    f"{operation}: a tuple has a value for each of the columns ({', '.join(schema.names)}), but row "
+                    f"{operation}: a tuple has a value for each of the columns ({', '.join(columns)}), but row "
                     f"{number} is {record!r}. Dicts may have some of them"
                 )
-        return _frame(spark, list(schema.names), map(tuple, records), schema)
+        return _frame(spark, list(columns), map(tuple, records), schema)
     raise TypeError(f"{operation} takes a list of dicts or tuples, not of {kind(first)}")
 
 

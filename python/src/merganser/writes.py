@@ -20,7 +20,7 @@ from merganser._arguments import (
 )
 from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text
 from merganser._key_lookup import with_partitions
-from merganser._rows import Rows, frame_of
+from merganser._rows import Rows, frame_of, without_added
 from merganser._transport import Transport
 from merganser.config import merged_options
 from merganser.dry_runs import DryRun
@@ -387,7 +387,10 @@ class TableWrites:
         Raises:
             TypeError: ``source`` is neither rows nor a string, or ``on`` is no condition.
         """
-        frame = source if isinstance(source, str) else frame_of(self._spark, "merge", source, self._schema_for(source))
+        if isinstance(source, str):
+            frame: DataFrame | str = source
+        else:
+            frame = frame_of(self._spark, "merge", source, self._schema_for(source), self._earlier)
         begun = Merge(
             target=self.identifier,
             source=frame,
@@ -432,8 +435,14 @@ class TableWrites:
         """The table's columns, where types of rows are to be those of the table."""
         return None if is_frame(rows) else self.schema
 
+    def _earlier(self, size: int) -> list[str]:
+        """The columns of tuples of so many values, see :func:`merganser._rows.without_added`."""
+        (row,) = self._transport.rows("describe_table", path=self.path)
+        names = [field["name"] for field in json.loads(row["schema"])["fields"]]
+        return without_added(names, row["partitionFields"], row.get("addedColumns") or (), size)
+
     def _write(self, operation: str, rows: Any, options: object, txn: object, dry_run: bool) -> CommitResult:
-        frame = frame_of(self._spark, operation, rows, self._schema_for(rows))
+        frame = frame_of(self._spark, operation, rows, self._schema_for(rows), self._earlier)
         wire = write_options(options, txn)
         if dry_run:
             wire[DRY_RUN] = "true"

@@ -445,3 +445,30 @@ def test_every_widening_is_read_alike_by_hudi_from_base_files_and_logs(
     hudi.compact(table)
     assert hudi.read(table).business == rows
     assert ours.read(table).business == rows
+
+
+def test_tuples_go_on_after_another_writer_added_columns(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(
+        f"CREATE TABLE parted (id STRING, n INT, day STRING) USING merganser PARTITIONED BY (day) "
+        f"LOCATION '{tmp_path / 'p'}' TBLPROPERTIES (primaryKey = 'id')"
+    )
+    table = Table.load(spark, str(tmp_path / "p"))
+    table.upsert([("a", 1, "mon")])
+    spark.sql("ALTER TABLE parted ADD COLUMNS (channel STRING)")
+    assert table.schema.names == ["id", "n", "channel", "day"]
+    table.upsert([("b", 2, "web", "mon")])
+    spark.sql("ALTER TABLE parted ADD COLUMNS (tip DOUBLE)")
+    for rows in ([("a", 3, "mon"), ("c", 4, "tue")], [("d", 5, "pos", "tue")], [("e", 6, "pos", 0.5, "tue")]):
+        table.upsert(rows)
+    table.merge([("b", 7, "mon")]).when_matched_update({"n": "s.n"}).execute()
+    assert sorted(tuple(row) for row in table.df().collect()) == [
+        ("a", 3, None, None, "mon"),
+        ("b", 7, "web", None, "mon"),
+        ("c", 4, None, None, "tue"),
+        ("d", 5, "pos", None, "tue"),
+        ("e", 6, "pos", 0.5, "tue"),
+    ]
+    for wrong in ([("a", 3)], [("a", 3, "mon"), ("a", 3, "x", "mon")]):
+        with pytest.raises(ValueError, match="a tuple has a value for each of the columns"):
+            table.upsert(wrong)
+    spark.sql("DROP TABLE parted")

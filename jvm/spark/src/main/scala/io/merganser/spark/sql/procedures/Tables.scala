@@ -96,7 +96,8 @@ object DescribeTable extends Procedure {
     "merge_mode" -> StringType,
     "index" -> StringType,
     "schema" -> StringType,
-    "merge_rule" -> StringType
+    "merge_rule" -> StringType,
+    "added_columns" -> ArrayType(StringType)
   )
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
@@ -109,7 +110,7 @@ object DescribeTable extends Procedure {
     Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields,
       config.orderingFields,
       MergeMode.of(config).name, IndexResolver.nameOf(table).orNull, table.schema.json,
-      config.rule.map(_.text).orNull)
+      config.rule.map(_.text).orNull, table.schema.fieldNames.filter(table.timeline.addedColumns).toSeq)
   }
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from merganser.errors import MerganserError, MissingJarError, error_for
 
 _EXCEPTION = "io.merganser.merge.MerganserException"
 _MAX_CAUSES = 32  # chains of causes can be circular
+_CANCEL_EVERY_S = 0.5
+_NO_FORMAT = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] .*?: (\w+)\. ")
 
 
 class Bridge(SessionStatements):
@@ -157,7 +161,7 @@ class Bridge(SessionStatements):
         return self._call("fileSlices", self._session, path)
 
     def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
-        with self._translating(), self._progress(shown or words(method)):
+        with self._translating(), self._progress(shown or words(method)), interruptible(self._spark):
             response = getattr(self._entry, method)(*args)
         return json.loads(response)
 
@@ -176,6 +180,52 @@ class Bridge(SessionStatements):
             if error is None:
                 raise
             raise error from failure
+
+
+@contextmanager
+def interruptible(spark: SparkSession) -> Iterator[None]:
+    """Make Ctrl-C in a call of the JVM a KeyboardInterrupt, and end what the call does.
+
+    The jobs of the application are cancelled until the call ends, which removes what it has written; a call that is
+    about to be done may complete. A second Ctrl-C does not wait for that. PySpark's own handler, which calls the JVM on
+    the connection that waits for it, breaks that connection and leaves the call running.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or before in (None, signal.SIG_IGN):
+        yield
+        return
+    over = threading.Event()
+    cancelling: list[threading.Thread] = []
+
+    def cancel() -> None:
+        while not over.is_set():
+            with suppress(Py4JError):  # the JVM may end meanwhile
+                spark.sparkContext.cancelAllJobs()
+            over.wait(_CANCEL_EVERY_S)
+
+    def interrupted(number: int, frame: object) -> None:
+        if cancelling:
+            client: Any = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr, unused-ignore]
+            connection = getattr(client, "get_thread_connection", lambda: None)()
+            if connection is not None:
+                connection.close()  # its answer would be that of the next call
+            raise KeyboardInterrupt
+        cancelling.append(threading.Thread(target=cancel, daemon=True))
+        cancelling[0].start()
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    except Exception as failure:
+        if not cancelling:
+            raise
+        raise KeyboardInterrupt from failure
+    finally:
+        over.set()
+        signal.signal(signal.SIGINT, before)
+    if cancelling:
+        raise KeyboardInterrupt
 
 
 def _wire_of(parts: Parts) -> tuple[dict[str, Any], str]:

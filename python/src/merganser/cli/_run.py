@@ -83,7 +83,7 @@ def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], opti
     if options:
         pairs = ", ".join(literal(text) for pair in options for text in pair)
         named.append(f"options => map({pairs})")
-    with _progress(spark, procedure):
+    with _progress(spark, procedure), _interruptible(spark):
         rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
     return [row.asDict(recursive=True) for row in rows]
 
@@ -135,6 +135,14 @@ def _progress(spark: SparkSession, procedure: str) -> contextlib.AbstractContext
     from merganser._bridge import steps_of
 
     return progress(spark.sparkContext, procedure, steps_of(spark))
+
+
+def _interruptible(spark: SparkSession) -> contextlib.AbstractContextManager[None]:
+    if not hasattr(spark, "_jvm"):
+        return contextlib.nullcontext()
+    from merganser._bridge import interruptible
+
+    return interruptible(spark)
 
 
 @contextmanager

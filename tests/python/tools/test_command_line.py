@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -18,6 +21,7 @@ from pyspark.sql import SparkSession
 import merganser
 from merganser.cli import _arguments, commands, main
 from merganser.cli._arguments import every_option, on_table
+from merganser.cli._run import _quiet_log
 
 COLUMNS = "id string, amount double, ts long"
 Run = Callable[..., str]
@@ -204,3 +208,55 @@ def test_a_command_runs_again_by_its_pause_alone_whatever_its_parameters_are_cal
         command.main(["a table", "--every", "5m"], standalone_mode=False)
         command.main(["a table"], standalone_mode=False)
     assert pauses == [None, None, 300, None]
+
+
+def test_a_compaction_of_a_copy_on_write_table_has_nothing_to_do(
+    spark: SparkSession, tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "t")
+    merganser.Table.create(spark, place, COLUMNS, record_key="id")
+    for more in ((), ("--if-due",), ("--dry-run",), ("--schedule",)):
+        assert printed("compact", place, *more) == "nothing to do: a copy-on-write table has no logs\n"
+    assert printed("compact", place, "--json") == "[]\n"
+    assert main(["compact", place, "--every", "1s"]) == 1
+    assert "COMPACTION_OF_COPY_ON_WRITE" in capsys.readouterr().err
+
+
+def test_the_help_of_all_commands_is_whole_in_a_narrow_terminal(printed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = printed("--help")
+    assert max(map(len, shown.splitlines())) <= 80
+    words = " ".join(shown.split())
+    for name, command in commands().commands.items():
+        first = (command.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(".")
+        assert " ".join(first.split()) in words, name
+
+
+def test_the_log_of_a_command_is_quiet_unless_it_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    option = "SPARK_SUBMIT_OPTS"
+    for name in (option, "JAVA_TOOL_OPTIONS", "SPARK_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with _quiet_log({}):
+        file = re.fullmatch(r" -Dlog4j2\.configurationFile=file://(\S+)", os.environ[option])
+        assert file is not None
+        assert Path(file[1]).is_file()
+    assert option not in os.environ
+    own = "-Dlog4j2.configurationFile=/own"
+    with _quiet_log({"spark.driver.extraJavaOptions": own}):
+        assert option not in os.environ
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv(option, "-Da=b")
+    with _quiet_log({}):
+        assert os.environ[option].startswith("-Da=b -Dlog4j2")
+    assert os.environ[option] == "-Da=b"
+    (tmp_path / "log4j2.properties").touch()
+    with _quiet_log({}):
+        assert os.environ[option] == "-Da=b"
+
+
+@pytest.mark.extensive
+def test_a_command_of_its_own_process_prints_its_result_alone(path: str) -> None:
+    command = [sys.executable, "-m", "merganser", "schema", path, "--master", "local[1]"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.startswith("column")
+    assert done.stderr == ""

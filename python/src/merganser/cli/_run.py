@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TextIO, Union
 
 import pyspark
 from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from merganser._expressions import string
@@ -24,6 +27,7 @@ from merganser.session import session
 Rows = list[dict[str, Any]]
 
 _LONGEST_PAUSE_S = 600
+_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 
 #: Only results are printed.
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
@@ -156,12 +160,34 @@ def open_session(request: Request) -> Iterator[SparkSession]:
         return
     running = pyspark.SparkContext._active_spark_context
     quiet = _QUIET if running is None else {}
-    spark = session("merganser", master=request.master, config={**quiet, **request.conf})
+    with _quiet_log(request.conf) if running is None else contextlib.nullcontext():
+        spark = session("merganser", master=request.master, config={**quiet, **request.conf})
     try:
         yield spark
     finally:
         if running is None:
             spark.stop()
+
+
+@contextmanager
+def _quiet_log(conf: Mapping[str, str]) -> Iterator[None]:
+    """Start the JVM with this package's configuration of the log, unless there is another one."""
+    before = os.environ.get(_SUBMIT_OPTIONS)
+    home: str = _find_spark_home()  # type: ignore[no-untyped-call, unused-ignore]
+    folder = Path(os.environ.get("SPARK_CONF_DIR") or f"{home}/conf")
+    configured = [before, os.environ.get("JAVA_TOOL_OPTIONS"), *conf.values()]
+    if any("log4j" in (text or "") for text in configured) or any(folder.glob("log4j*")):
+        yield
+        return
+    file = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
+    os.environ[_SUBMIT_OPTIONS] = f"{before or ''} -Dlog4j2.configurationFile={file}"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SUBMIT_OPTIONS]
+        else:
+            os.environ[_SUBMIT_OPTIONS] = before
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from merganser._shown import size
 from merganser.cli._arguments import POSITIVE, Given, every_option, on_table
 from merganser.cli._run import Result, Rows, call
+from merganser.errors import MerganserError
 
 #: Services that have a dry run.
 SERVICES = (
@@ -47,12 +48,17 @@ def compact(
     """Merge the logs of a merge-on-read table into its base files.
 
     Plans a compaction and runs all that are planned, beside writers. A plan that another process runs is left alone,
-    and reported with its reason.
+    and reported with its reason. For a copy-on-write table there is nothing to do.
     """
-    if dry_run:
-        return _steps(spark, given, service="compaction")
     named = {"op": _op(schedule, run), "table": given.table, "if_due": (if_due or every is not None) or None}
-    return call(spark, "run_compaction", named, given.options)
+    try:
+        if dry_run:
+            return _steps(spark, given, service="compaction")
+        return call(spark, "run_compaction", named, given.options)
+    except MerganserError as error:
+        if error.condition != "COMPACTION_OF_COPY_ON_WRITE" or every is not None:
+            raise
+        return Result([], empty="nothing to do: a copy-on-write table has no logs")
 
 
 @click.command()

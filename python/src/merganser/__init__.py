@@ -177,6 +177,12 @@ __all__ = [
     "session",
 ]
 
+
+def __dir__() -> list[str]:
+    """The public names: completion shows no modules of the package beside them."""
+    return __all__
+
+
 with contextlib.suppress(ImportError):  # a client of Spark Connect alone has no JVM, and nothing to call one with
     from merganser._bridge import raise_conditions as _raise_conditions
 

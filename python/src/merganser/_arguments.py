@@ -37,10 +37,15 @@ def session_of(spark: object) -> SparkSession:
     """The session.
 
     Raises:
-        TypeError: It is a path or name.
+        TypeError: It is a path or name, or no session.
     """
     if isinstance(spark, (str, os.PathLike)):
-        raise TypeError(f"The session comes first, then the path or name: Table.load(spark, {str(spark)!r})")
+        raise TypeError(f"The session comes first, then the path or name: (spark, {str(spark)!r}, ...)")
+    if not hasattr(spark, "sql") and not hasattr(spark, "_jvm"):
+        raise TypeError(
+            "The first argument is a Spark session, such as spark = merganser.session('my job') returns, not "
+            f"{'None' if spark is None else f'a {kind(spark)}'}"
+        )
     return spark  # type: ignore[return-value]
 
 

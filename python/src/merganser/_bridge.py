@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import signal
@@ -22,6 +23,7 @@ from merganser._progress import progress
 from merganser._transport import SessionStatements, explaining_names, view_name
 from merganser.errors import MerganserError, MissingJarError, error_for
 
+_FORMAT = "merganser"
 _EXCEPTION = "io.merganser.merge.MerganserException"
 _MAX_CAUSES = 32  # chains of causes can be circular
 _CANCEL_EVERY_S = 0.5
@@ -43,13 +45,7 @@ class Bridge(SessionStatements):
         self._entry: Any = jvm.io.merganser.spark.python.PythonBridge
         if isinstance(self._entry, JavaPackage):  # what py4j returns for a class that does not exist
             jars = spark.conf.get("spark.jars", None) or "empty"
-            raise MissingJarError(
-                f"Cannot find Merganser's jar in this session: 'spark.jars' is {jars}. Start the session with "
-                "merganser.session(...), or pass its builder through merganser.configure(builder), or add the jar "
-                "to 'spark.jars' (spark-submit --jars) before the session starts.",
-                condition="MISSING_JAR",
-                parameters={"spark.jars": jars},
-            )
+            raise missing_jar(f"'spark.jars' is {jars}", jars)
 
     def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any:
         return self._call("create", self._session, path, schema_json, json.dumps(dict(options)))
@@ -315,7 +311,7 @@ def raise_conditions() -> None:
 
     def convert_exception(thrown: Any) -> Any:
         try:
-            ours = _carried(_chain(thrown))
+            ours = _carried(_chain(thrown)) or _unknown_format(thrown)
         except Py4JError:
             ours = None
         return sparks(thrown) if ours is None else ours
@@ -329,6 +325,33 @@ def translated(failure: BaseException) -> MerganserError | None:
     if isinstance(failure, Py4JJavaError):
         return _carried(_chain(failure.java_exception))
     return _carried(_chain(getattr(failure, "_origin", None)))  # PySpark wraps Spark's own exceptions it knows
+
+
+def missing_jar(reason: str, jars: str) -> MissingJarError:
+    """The error of a session without the jar."""
+    return MissingJarError(
+        f"Cannot find Merganser's jar in this session: {reason}. Start the session with merganser.session(...), or "
+        "pass its builder through merganser.configure(builder), or add the jar to 'spark.jars' (spark-submit --jars) "
+        "before the session starts.",
+        condition="MISSING_JAR",
+        parameters={"spark.jars": jars},
+    )
+
+
+def _unknown_format(thrown: Any) -> MerganserError | None:
+    """The error of a format that Spark does not find, and that is ours or nearly so."""
+    if not thrown.getClass().getName().endswith("ClassNotFoundException"):
+        return None
+    found = _NO_FORMAT.search(str(thrown.getMessage()))
+    if found is None or not difflib.get_close_matches(found[1].lower(), [_FORMAT], 1, 0.75):
+        return None
+    if found[1].lower() == _FORMAT:
+        return missing_jar(f"there is no format '{_FORMAT}'", "unknown")
+    return MerganserError(
+        f"Spark has no format '{found[1]}'. Write '{_FORMAT}': format(\"{_FORMAT}\"), or USING {_FORMAT} in SQL.",
+        condition="FORMAT_UNKNOWN",
+        parameters={"format": found[1]},
+    )
 
 
 def _carried(chain: Iterator[Any]) -> MerganserError | None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _ALTER = 'spark.sql(f"ALTER TABLE {table.identifier} ...")'
 _STREAM = "spark.readStream.format('merganser').load(table.path)"
@@ -82,6 +88,63 @@ _OURS = {
 }
 
 
+#: The same of arguments, with what is written instead.
+_ARGUMENTS = {
+    "primarykey": "record_key",
+    "recordkeyfield": "record_key",
+    "identifierfields": "record_key",
+    "key": "record_key",
+    "keys": "record_key",
+    "precombine": "ordering_by",
+    "precombinefield": "ordering_by",
+    "precombinekey": "ordering_by",
+    "orderby": "ordering_by",
+    "orderingfields": "ordering_by",
+    "sequenceby": "ordering_by",
+    "partitionedby": "partition_by",
+    "partitionby": "partition_by",
+    "partitionkeys": "partition_by",
+    "partitioncolumns": "partition_by",
+    "type": "table_type",
+    "tablename": "name",
+    "properties": "options",
+    "tblproperties": "options",
+    "timestamp": "as_of",
+    "version": "as_of",
+    "snapshotid": "as_of",
+    "condition": "where",
+    "filter": "where",
+    "predicate": "where",
+    "memory": "config",
+    "conf": "config",
+}
+
+
+def unknown_argument(function: str, name: str, known: Collection[str]) -> TypeError:
+    """The error of an argument that a function does not have, with the one that is meant where that is known."""
+    ours = _ARGUMENTS.get(name.replace("_", "").lower())
+    near = [ours] if ours in known else difflib.get_close_matches(name, known, 1)
+    meant = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(sorted(known))}"
+    return TypeError(f"{function}() has no argument {name!r}: {meant}")
+
+
+def explaining_arguments(function: _F) -> _F:
+    """A function whose error of an unknown argument names the one that is meant."""
+    parameters = inspect.signature(function).parameters.values()
+    known = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return function  # the function that it passes them on to has the error
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        for name in named:
+            if name not in known:
+                raise unknown_argument(function.__name__, name, [one for one in known if one not in ("self", "cls")])
+        return function(*arguments, **named)
+
+    return checked  # type: ignore[return-value]
+
+
 def missing(owner: str, name: str) -> AttributeError:
     """The error of a name that a class does not have, with what to write instead where that is known."""
     ours = _OURS.get(name.replace("_", "").lower())
@@ -99,7 +162,18 @@ def attribute(value: object, owner: str, name: str) -> Any:
 
 
 class NamesOurs(type):
-    """Type of classes whose missing names are explained."""
+    """Type of classes whose missing names, and unknown arguments of public methods, are explained."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        own = [base for base in cls.__mro__[:-1] if base is cls or not isinstance(base, NamesOurs)]
+        members = {key: member for base in reversed(own) for key, member in vars(base).items()}
+        for key, member in members.items():
+            if not key.startswith("_"):
+                if isinstance(member, classmethod):
+                    setattr(cls, key, classmethod(explaining_arguments(member.__func__)))
+                elif inspect.isfunction(member):
+                    setattr(cls, key, explaining_arguments(member))
 
     if not TYPE_CHECKING:  # for type checkers a missing name stays one
 

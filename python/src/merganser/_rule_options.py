@@ -14,6 +14,7 @@ def rule_options(
     delete: str | None = None,
     retract: Mapping[str, Columns] | None = None,
 ) -> dict[str, Columns]:
+    _require_text(rule)
     functions = {
         "merganser.rule.default" if column == "*" else f"merganser.rule.column.{column}": function
         for column, function in (rule or {}).items()
@@ -25,3 +26,23 @@ def rule_options(
     }
     marks = {f"merganser.rule.retract.{part}": value for part, value in (retract or {}).items()}
     return {**functions, **parts, **marks, **({} if delete is None else {"merganser.rule.delete": delete})}
+
+
+def _require_text(rule: object) -> None:
+    """Refuse functions of Python: only :func:`merganser.rule` makes a rule of one.
+
+    Raises:
+        TypeError: ``rule``, or the function of a column, is no text.
+    """
+    if rule is not None and not isinstance(rule, Mapping):
+        raise TypeError(
+            f"rule is a dict of columns, such as {{'n': 'sum'}}, not a {type(rule).__name__}. A Python function of two "
+            "rows becomes one by merganser.rule: rule=merganser.rule(lambda old, new: {'n': old.n + new.n})"
+        )
+    for column, function in (rule or {}).items():
+        if not isinstance(function, str):
+            raise TypeError(
+                f"rule[{column!r}] is a function by its name or as an expression, such as 'sum' or "
+                f"\"expr('old.{column} + new.{column}')\", not a {type(function).__name__}. A Python function is one "
+                f"of all columns: rule=merganser.rule(lambda old, new: {{{column!r}: old.{column} + new.{column}}})"
+            )

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from merganser._arguments import Columns, Place, columns_of, names_of, path_of, session_of
 from merganser._expressions import name_text, quoted
+from merganser._foreign_names import unknown_argument
 from merganser._rule_options import rule_options
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, merged_options
@@ -275,9 +276,12 @@ def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None, *
 def _named_settings(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The same of arguments by their names, those that are not given among them."""
     given = {**_NOTHING, **arguments}
-    declared = rule_options(*(given.pop(name, None) for name in ("rule", "rule_groups", "rule_delete", "rule_retract")))
+    for name in given.keys() - {*_NOTHING, *_RULE}:
+        raise unknown_argument("create_named", name, {*_NOTHING, *_RULE})
+    declared = rule_options(*(given.pop(name, None) for name in _RULE))
     return _settings(**given, rule=declared)
 
 
+_RULE = ("rule", "rule_groups", "rule_delete", "rule_retract")
 _NOTHING: dict[str, Any] = dict.fromkeys(_settings.__annotations__.keys() - {"return"})
 """No argument."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -61,13 +62,23 @@ class TableReads:
     def to_pandas(
         self, *, as_of: Time | None = None, columns: Names | None = None, where: str | Column | None = None
     ) -> pandas.DataFrame:
-        """Return the rows as a frame of pandas, in the memory of this process. Arguments are those of :meth:`df`."""
+        """Return the rows as a frame of pandas, in the memory of this process. Arguments are those of :meth:`df`.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        _require("to_pandas", "pandas")
         return self.df(as_of=as_of, columns=columns, where=where).toPandas()
 
     def to_arrow(
         self, *, as_of: Time | None = None, columns: Names | None = None, where: str | Column | None = None
     ) -> pyarrow.Table:
-        """Return the rows as a table of Arrow, in the memory of this process. Arguments are those of :meth:`df`."""
+        """Return the rows as a table of Arrow, in the memory of this process. Arguments are those of :meth:`df`.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        _require("to_arrow", "pyarrow")
         frame: Any = self.df(as_of=as_of, columns=columns, where=where)
         if hasattr(frame, "toArrow"):
             return frame.toArrow()
@@ -178,6 +189,19 @@ class TableReads:
         if until is not None:
             reader = reader.option("hoodie.datasource.read.end.instanttime", time_of("until", until))
         return reader
+
+
+def _require(call: str, library: str) -> None:
+    """Fail if a library cannot be imported, with what installs it."""
+    try:
+        importlib.import_module(library)
+    except ImportError as missing:
+        install = "pip install " + " ".join(dict.fromkeys((library, "pyarrow")))
+        raise ImportError(
+            f"{call}() needs {library}, which is not installed here ({missing}): {install}. df() returns the same rows "
+            "as a data frame of Spark, without it",
+            name=library,
+        ) from missing
 
 
 def _chosen(rows: DataFrame, columns: object, where: object) -> DataFrame:

@@ -16,6 +16,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
+from merganser._foreign_names import explaining_arguments
 from merganser.errors import ConfigurationConflictError, MissingJarError
 
 EXTENSIONS = "io.merganser.spark.MerganserExtensions"
@@ -28,6 +29,7 @@ _CATALOG_KEY = "spark.sql.catalog.spark_catalog"
 _NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.[^.]+")
 
 
+@explaining_arguments
 def session(name: str, *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
     """Start a session that can read and write Merganser's tables, or return the running one.
 
@@ -63,8 +65,14 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         The same builder.
 
     Raises:
+        TypeError: It is no builder.
         ConfigurationConflictError: The builder sets another session catalog without one of Merganser's in addition.
     """
+    if not hasattr(builder, "getOrCreate"):
+        raise TypeError(
+            "configure() takes the builder of a session, merganser.configure(SparkSession.builder).getOrCreate(), not "
+            f"a {type(builder).__name__}. A running session reads these settings no more: stop it first (spark.stop())"
+        )
     options: Mapping[str, Any] = builder._options  # there is no public way to read a builder
     _complete(builder, options, _jar_if_shipped())
     create: Callable[[], SparkSession] = builder.getOrCreate

@@ -44,9 +44,14 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         return f"merganser.`{self.path.replace('`', '``')}`"
 
     @property
-    def type(self) -> TableType:
+    def table_type(self) -> TableType:
         """Copy-on-write or merge-on-read."""
         return TableType(self._info.type)
+
+    @property
+    def type(self) -> TableType:
+        """The same as :attr:`table_type`."""
+        return self.table_type
 
     @property
     def version(self) -> int:
@@ -138,7 +143,10 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
             raise TypeError(f"limit is a number of actions, or None for all, not {limit!r}")
         if limit is not None and limit < 0:
-            raise ValueError(f"limit is {limit}, but not below 0")
+            raise ValueError(
+                f"limit is a number of actions from the newest one on, 0 or more, not {limit}: history(1) has the "
+                "newest alone, and history()[-1] is the oldest"
+            )
         return History.from_wire(self._transport.history(self.path, limit, archived))
 
     def file_slices(self) -> Results[FileSlice]:

@@ -1,5 +1,6 @@
 package io.merganser.spark.snapshot
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
@@ -74,8 +75,30 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
 
 object OpenTable {
 
+  /** @throws MerganserException PATH_INVALID */
   def storage(session: SparkSession, path: String): Storage =
-    new Storage(new Path(path), session.sessionState.newHadoopConf())
+    new Storage(folder(path), session.sessionState.newHadoopConf())
+
+  /**
+   * The path of a table as users write it.
+   *
+   * @throws MerganserException PATH_INVALID: one that a shell or another system would read otherwise, or no path
+   */
+  def folder(path: String): Path = {
+    requirePath(path)
+    try new Path(path)
+    catch { case e: IllegalArgumentException => throw invalid(path, String.valueOf(e.getMessage)).causedBy(e) }
+  }
+
+  /** @throws MerganserException PATH_INVALID */
+  def requirePath(path: String): Unit =
+    if (path == "~" || path.startsWith("~/"))
+      throw invalid(path, "no shell has replaced its '~' by the home folder")
+    else if (!Path.WINDOWS && path.matches("[A-Za-z]:[\\\\/].*"))
+      throw invalid(path, "it begins with a drive of Windows, and the driver does not run there")
+
+  private def invalid(path: String, reason: String): MerganserException =
+    MerganserException("PATH_INVALID", "path" -> path, "reason" -> reason)
 
   /** @throws MerganserException what [[TableConfig.load]] and [[TableFeatures.requireReadable]] throw */
   def load(session: SparkSession, path: String): OpenTable = load(storage(session, path))
@@ -90,5 +113,5 @@ object OpenTable {
 
   /** The absolute path: a relative one is resolved against the working directory of the file system. */
   def absolute(session: SparkSession, path: String): String =
-    if (new Path(path).isAbsolute) path else storage(session, path).basePath.toString
+    if (folder(path).isAbsolute) path else storage(session, path).basePath.toString
 }

@@ -125,13 +125,21 @@ final class NewCatalogTable(
   }
 
   /**
-   * @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder differs
-   *                            from the statement
+   * @throws MerganserException CONFIG_CONFLICT, COLUMNS_CONFLICT where the table in the folder differs from the
+   *                            statement
    */
   def requireSame(): Unit = {
     val stored = OpenTable.load(storage)
     TableConflicts.settled(Settings.ofWrite(asWriteOptions, sessionConf), stored.config)
-    if (columns.nonEmpty) FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
+    if (columns.nonEmpty)
+      try FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
+      catch {
+        case e: MerganserException if e.condition == "COLUMN_MISSING" || e.condition == "SCHEMA_CONFLICT" =>
+          val reason = e.parameters.getOrElse("reason",
+            s"column '${e.parameters("column")}' (${e.parameters("type")}) of the table is not declared, and CREATE " +
+              "TABLE of a table that exists declares all of its columns, or none")
+          throw MerganserException("COLUMNS_CONFLICT", "table" -> stored.config.name, "reason" -> reason).causedBy(e)
+      }
   }
 
   /** The entry in the catalog. */

@@ -16,13 +16,15 @@ private[spark] object TableNames {
    * The path of a table, from its path or its name in the session's catalogs. A string without a slash is a name; if no
    * table has it, it is a path in the current folder.
    *
-   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
+   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT, PATH_INVALID
    */
-  def pathOf(session: SparkSession, pathOrName: String): String =
+  def pathOf(session: SparkSession, pathOrName: String): String = {
+    OpenTable.requirePath(pathOrName)
     if (pathOrName.contains("/") && !pathOrName.contains("`")) OpenTable.absolute(session, pathOrName)
     else nameParts(pathOrName).flatMap(pathOf(session, pathOrName, _)).getOrElse(
       if (isFolder(session, pathOrName)) OpenTable.absolute(session, pathOrName)
       else throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName))
+  }
 
   /**
    * The path of a table, from the parts of its name.
@@ -53,7 +55,7 @@ private[spark] object TableNames {
 
   private def isFolder(session: SparkSession, word: String): Boolean =
     try TableConfig.exists(OpenTable.storage(session, word))
-    catch { case _: IllegalArgumentException => false } // it is not a path
+    catch { case e: MerganserException if e.condition == "PATH_INVALID" => false } // it is not a path
 
   /** The table of a name of one or more parts. */
   def named(session: SparkSession, parts: Seq[String]): Option[Table] = located(session, parts) match {

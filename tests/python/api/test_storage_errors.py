@@ -36,7 +36,9 @@ def ways(spark: SparkSession, path: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize(("scheme", "remedy"), [("s3a", "hadoop-aws:"), ("foo", "spark.hadoop.fs.foo.impl set to its class")])
+@pytest.mark.parametrize(
+    ("scheme", "remedy"), [("s3a", "hadoop-aws:"), ("foo", "spark.hadoop.fs.foo.impl set to its class")]
+)
 def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
     spark: SparkSession, scheme: str, remedy: str
 ) -> None:

@@ -66,9 +66,7 @@ def test_nulls_and_empty_lists_without_a_type_have_the_columns_type(
     assert rows_of(load(spark, path)) == [(1, 3, None, [], {}, (None, []))]
 
 
-def test_a_new_column_without_a_type_is_refused_and_stored_once_it_is_cast(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_new_column_without_a_type_is_refused_and_stored_once_it_is_cast(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     rows = frame(spark, [(1, 1, "a")], COLUMNS)
     untyped = rows.withColumn("w", F.lit(None))

@@ -19,7 +19,8 @@ import org.apache.spark.sql.types.DataType
  *
  * @param column with the fields around it
  */
-private[spark] final case class RequiredValue(child: Expression, table: String, column: String) extends UnaryExpression {
+private[spark] final case class RequiredValue(child: Expression, table: String, column: String)
+    extends UnaryExpression {
   override def dataType: DataType = child.dataType
 
   override def nullable: Boolean = false
@@ -60,7 +61,8 @@ private[spark] object RequiredValue {
         case write: V2WriteCommand if write.resolved =>
           (write.table, write.query) match {
             case (relation: DataSourceV2Relation, Project(columns, rows))
-                if relation.table.isInstanceOf[MerganserTable] && columns.exists(_.exists(_.isInstanceOf[AssertNotNull])) =>
+                if relation.table.isInstanceOf[MerganserTable] && columns.exists(
+                  _.exists(_.isInstanceOf[AssertNotNull])) =>
               val name = relation.table.name()
               write.withNewQuery(Project(columns.map(inPlaceOfSparks(_, name).asInstanceOf[NamedExpression]), rows))
             case _ => write

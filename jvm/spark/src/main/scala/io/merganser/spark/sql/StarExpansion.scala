@@ -123,7 +123,7 @@ object StarExpansion {
       val lacking =
         merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
       lacking.nonEmpty && relation(merge.targetTable).exists { relation =>
-        val opened = relation.table.asInstanceOf[MerganserTable].opened
+        val opened   = relation.table.asInstanceOf[MerganserTable].opened
         val settings = parsed(opened.config)
         settings.missingColumns == MissingColumns.Added && lacking.forall(opened.timeline.addedColumns)
       }

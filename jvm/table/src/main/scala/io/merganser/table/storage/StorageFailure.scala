@@ -47,7 +47,7 @@ object StorageFailure {
     val text                 = String.valueOf(cause.getMessage)
     def says(parts: String*) = parts.exists(text.contains(_))
     def refused(remedy: String) = Some(MerganserException("STORAGE_REFUSED", "path" -> location,
-      "reason" -> described(cause), "remedy" -> remedy))
+        "reason" -> described(cause), "remedy" -> remedy))
     cause match {
       case _ if says("No space left on device", "Disk quota exceeded", "not enough space on the disk") =>
         Some(full(location, cause))

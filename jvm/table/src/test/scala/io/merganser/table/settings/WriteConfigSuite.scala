@@ -142,8 +142,10 @@ class WriteConfigSuite extends AnyFunSuite {
       "ExpressionPayload" -> "MERGE, UPDATE and DELETE need no payload class")
     for ((name, remedy) <- classes) {
       val option = "hoodie.datasource.write.payload.class" -> s"org.apache.hudi.common.model.$name"
-      for (thrown <- Seq(intercept[MerganserException](parse(table(), option)),
-          intercept[MerganserException](WriteConfig.parse(Map.empty, Map(option), table())))) {
+      for (
+        thrown <- Seq(intercept[MerganserException](parse(table(), option)),
+          intercept[MerganserException](WriteConfig.parse(Map.empty, Map(option), table())))
+      ) {
         assert(thrown.condition == "PAYLOAD_CLASS_REFUSED")
         assert(thrown.getMessage.contains(remedy) && thrown.getMessage.contains(name))
       }

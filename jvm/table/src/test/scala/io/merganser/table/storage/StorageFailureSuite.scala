@@ -52,7 +52,7 @@ final class StorageFailureSuite extends TableSuite {
     def condition(failure: Throwable) =
       StorageFailure.of("t", new RuntimeException("a job", failure)).map(e => e.condition -> e.parameters("reason"))
     assert(condition(new IOException("No space left on device")).contains(
-      "STORAGE_FULL" -> "IOException: No space left on device"))
+        "STORAGE_FULL" -> "IOException: No space left on device"))
     assert(condition(new IOException("Disk quota exceeded")).exists(_._1 == "STORAGE_FULL"))
     val refusals = Seq(
       new java.nio.file.AccessDeniedException("/t"),
@@ -75,8 +75,8 @@ final class StorageFailureSuite extends TableSuite {
       conf.setClass("fs.full.impl", classOf[FullDisk], classOf[FileSystem])
       val s = Storage(s"full://${folder.resolve("t")}", conf)
       Creation.create(s, DirectTable.properties(mergeOnRead))
-      val table = new DirectTable(s, bucketed = false)
-      def rows(): String = table.rows.map(_.toString).sorted.mkString(" ")
+      val table           = new DirectTable(s, bucketed = false)
+      def rows(): String  = table.rows.map(_.toString).sorted.mkString(" ")
       val (before, after) = ("k1@10=a k2@10=b", "k1@20=A k2@10=b k3@10=c")
       table.upsert(Notation.changes(before))
       // In a file of the timeline, a marker, a data file, the commit.

@@ -376,6 +376,33 @@ def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: P
     assert rows_of(table.df().select("id", "ts")) == sorted(((i, 5) for i in range(500)), key=repr)
 
 
+@pytest.mark.parametrize("way", ["created", "altered"])
+def test_a_table_that_stores_avro_as_the_format_of_its_logs_has_no_parquet_in_them_by_any_write(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
+    path, avro = tmp_path / "t", "'hoodie.logfile.data.block.format' = 'avro'"
+    if way == "created":
+        spark.sql(
+            f"CREATE TABLE blocks (id int, ts bigint, v string) USING merganser LOCATION '{path}' "
+            f"TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', type = 'mor', {avro})"
+        )
+        spark.sql("DROP TABLE blocks")
+        table = merganser.Table.load(spark, str(path))
+    else:
+        columns, kind = "id int, ts bigint, v string", merganser.TableType.MERGE_ON_READ
+        table = merganser.Table.create(spark, path, columns, record_key="id", ordering_by="ts", table_type=kind)
+        spark.sql(f"ALTER TABLE {table.identifier} SET TBLPROPERTIES ({avro})")
+    many = spark.range(1100).selectExpr("CAST(id AS int) id", "1L ts", "'a' v").coalesce(1)
+    table.bulk_insert(many)
+    table.upsert(many.selectExpr("id", "2L ts", "'b' v"))
+    spark.sql(f"UPDATE {table.identifier} SET v = 'c'")
+    table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+    logs = [f.read_bytes() for f in path.glob(".*.log.*") if not f.name.endswith(".crc")]
+    assert len(logs) == 3
+    assert not [log for log in logs if b"PAR1" in log]
+    assert {row.v for row in table.df().collect()} == {"c"}
+
+
 def test_a_write_without_rows_makes_no_commit_where_none_is_wanted(sql: Sql) -> None:
     never = {"hoodie.allow.empty.commit": "false"}
     for kind in "cow", "mor":

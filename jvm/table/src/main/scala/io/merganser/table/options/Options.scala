@@ -170,7 +170,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     "Bytes up to which a log's data block is filled.")
   val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format",
     OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
-    "Format of a log's data blocks; without it Avro for few rows and Parquet for many.")
+    "Format of a log's data blocks; without it Avro for few rows and Parquet for many, which Trino cannot read.")
 
   // --- of one write: services and other writers
 

@@ -17,6 +17,13 @@ private[table] object BlockInstants {
     finally reader.close()
   }
 
+  /** Instants whose blocks in earlier files of the slice it takes back. */
+  def takenBack(storage: Storage, log: LogFile): Set[String] = {
+    val reader = new LogFileReader(storage, log)
+    try reader.blocks()._1.filter(_.isRollback).flatMap(_.header.get(LogFormat.Header.TargetInstantTime)).toSet
+    finally reader.close()
+  }
+
   /** Whether it has blocks that act on those of other files, such as a rollback's. */
   def hasCommands(storage: Storage, log: LogFile): Boolean = {
     val reader = new LogFileReader(storage, log)

@@ -1,7 +1,7 @@
 package io.merganser.table.service
 
 import io.merganser.table.commit.{BucketMetadata, Heartbeat}
-import io.merganser.table.file.{FileNames, Markers}
+import io.merganser.table.file.{FileNames, LogFile, Markers}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
@@ -15,7 +15,8 @@ import io.merganser.table.timeline.Timeline
  *  - its commit names it, or names no files at all; one that was moved away is a copy if its place has one again;
  *  - its instant is older than the timeline, and the history does not reach back that far;
  *  - it is a log that may have blocks of a commit, in a table where logs are not named after their write. It has none
- *    if each commit of its blocks names the log of another attempt.
+ *    if each commit of its blocks names the log of another attempt;
+ *  - it is a log whose blocks a later log of the slice takes back, as rollbacks of version 6 leave it.
  */
 private[service] final class OrphanRule(storage: Storage, config: TableConfig, timeline: Timeline) {
 
@@ -71,9 +72,16 @@ private[service] final class OrphanRule(storage: Storage, config: TableConfig, t
         }
         // A block of a rollback has the instant of the rollback, which hides blocks of other files.
         blocks.isEmpty || blocks.exists(i => !isLost(i) || isService(i)) ||
-        BlockInstants.hasCommands(storage, log)
+        BlockInstants.hasCommands(storage, log) || isTakenBack(log, blocks)
       }
     }
+
+  private def isTakenBack(log: LogFile, blocks: Set[String]): Boolean = {
+    val later = storage.list(log.partitionPath).flatMap(f =>
+      FileNames.parseLog(log.partitionPath, f.getPath.getName, f.getLen)).filter(other =>
+      other.fileId == log.fileId && other.instant == log.instant && other.version > log.version)
+    (blocks -- later.flatMap(BlockInstants.takenBack(storage, _))).isEmpty
+  }
 
   private def isService(instant: String): Boolean =
     timeline.instants.exists(i => i.requested == instant && !i.action.isWrite)

@@ -1,14 +1,17 @@
 package io.merganser.table.service
 
-import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
+import io.merganser.table.{DrawnPoints, FaultyFileSystem, Rows, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.commit.{Creation, Heartbeat, Rollback}
 import io.merganser.table.file.{Marker, MarkerKind, Markers, PartitionMetadata}
+import io.merganser.table.log.{LogDelete, LogOptions, LogWriter}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.ArchiveConfig
 import io.merganser.table.storage.Storage
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Only files are removed of which it is certain that no commit names them. */
 final class OrphanFilesSuite extends TableSuite with CleaningFixture {
@@ -110,6 +113,25 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty)
     service(s).remove(Long.MaxValue)
     assert(logs.forall(s.exists))
+  }
+
+  test("version 6: a log whose blocks a rollback has taken back, in a log of its own, is regular") {
+    val s = faulty("t")
+    table(6, s)
+    write(s, "100", Seq("a"))
+    completeInOrder(s)
+    def written(instant: String, version: Int)(write: LogWriter => Unit): Unit = {
+      val writer =
+        new LogWriter(s, "t", "p", "a", t("100"), t(instant), version, "0-0-0", Rows.withMeta(), LogOptions(),
+          _ => (), Nil)
+      try write(writer)
+      finally writer.close()
+    }
+    val deletes = Iterator(LogDelete(UTF8String.fromString("k"), UTF8String.fromString("p"), null))
+    written("150", version = 1)(_.deleteBlock(deletes, new StructType))
+    assert(found(s) == Set(s"p/${log("a", t("100"))}"))
+    written("160", version = 2)(_.rollbackBlock(t("150")))
+    assert(found(s).isEmpty)
   }
 
   test("version 9: a log of no commit is removed; all logs stay while buckets are split or merged") {

@@ -254,9 +254,17 @@ object TableConfig {
   private[table] def supported(storage: Storage, config: TableConfig): TableConfig = {
     val version = config.text("hoodie.table.version").getOrElse("not given")
     if (!Versions.contains(version))
-      throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
+      throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version,
+        "remedy" -> remedyOf(scala.util.Try(version.toInt).toOption))
     TableProperties.requireReadable(storage, config)
     config
+  }
+
+  private def remedyOf(version: Option[Int]): String = version match {
+    case Some(older) if older < 6 => "Any Hudi from 0.14 on upgrades the table, with its next write"
+    case Some(7)                  => "No release of Hudi writes it: upgrade the table with the build that made it"
+    case Some(_)                  => "Use a newer release, or downgrade the table with the Hudi that made it"
+    case None                     => "Put the file back from a copy, or add the version that the table has"
   }
 
   /** Generator classes of earlier releases, by simple name. */

@@ -57,6 +57,10 @@ final class TableConfigSuite extends TableSuite {
     assert(conditionOf(Creation.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties() - "hoodie.table.version")) == "TABLE_VERSION_UNKNOWN")
+    for (
+      (version, remedy) <- Seq(5 -> "Any Hudi from 0.14 on upgrades", 7 -> "build that made it", 10 -> "newer release")
+    )
+      assert(intercept[MerganserException](Creation.create(storage, properties(version))).getMessage.contains(remedy))
     assert(conditionOf(Creation.create(storage,
         properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
     assert(conditionOf(Creation.create(storage,

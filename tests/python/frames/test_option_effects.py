@@ -205,6 +205,7 @@ SEEN = {
     "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a write that lost to another one is run",
     "spark.merganser.write.txnAppId": TRANSACTIONS,
     "spark.merganser.write.txnVersion": TRANSACTIONS,
+    "spark.merganser.write.txnRetentionHours": "AppTransactionsSuite.scala::an application that has not written for",
     "spark.merganser.write.dryRun": DRY_RUNS,
     "spark.merganser.write.dryRun.rows": DRY_RUNS,
     "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",

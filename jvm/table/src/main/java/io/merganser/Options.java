@@ -172,6 +172,7 @@ public final class Options {
   public static final String CONFLICT_RETRIES = "hoodie.write.num.retries.on.conflict.failures";
   public static final String TRANSACTION_APP = "spark.merganser.write.txnAppId";
   public static final String TRANSACTION_VERSION = "spark.merganser.write.txnVersion";
+  public static final String TRANSACTION_HOURS = "spark.merganser.write.txnRetentionHours";
   public static final String DRY_RUN = "spark.merganser.write.dryRun";
   public static final String DRY_RUN_ROWS = "spark.merganser.write.dryRun.rows";
   public static final String STREAM_ATTEMPTS = "hoodie.datasource.write.streaming.retry.count";

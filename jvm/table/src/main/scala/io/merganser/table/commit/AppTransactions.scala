@@ -3,13 +3,13 @@ package io.merganser.table.commit
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.table.options.AppTransaction
-import io.merganser.table.timeline.{CommitMetadata, Timeline}
+import io.merganser.table.timeline.{CommitMetadata, InstantTime, Timeline}
 
 import scala.collection.JavaConverters._
 
 /**
  * The newest transaction of each application, in the extra metadata of commits. A commit lists those of the commits
- * before it, too, so that they outlive the archiving of these.
+ * before it, too, so that they outlive the archiving of these, until an application has not written for some time.
  */
 object AppTransactions {
 
@@ -59,15 +59,20 @@ object AppTransactions {
    * @param now timeline under the lock of the commit
    * @param own transaction of the commit
    * @param before what was read before the lock: only commits since then are read
+   * @param hours  after which an application that has stopped writing is not listed any more; 0: for good
    */
   private[table] def extend(
       now: Timeline,
       own: Option[AppTransaction],
       instant: String,
-      before: Option[Before] = None
+      before: Option[Before] = None,
+      hours: Long = 0L
   ): Map[String, String] = {
-    val ours = newestOfOurs(now, before.map(_.timeline)).orElse(before.flatMap(_.ours))
-    val all  = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
+    val ours                 = newestOfOurs(now, before.map(_.timeline)).orElse(before.flatMap(_.ours))
+    val all                  = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
+    val start                = if (hours == 0) None else InstantTime.parse(instant).map(_.minusHours(hours))
+    def isOver(t: Committed) = start.exists(from => InstantTime.parse(t.instant).exists(_.isBefore(from)))
+    all.fieldNames.asScala.toList.filter(of(all, _).exists(isOver)).foreach(all.remove)
     // Those of commits that were taken back: they would count again when the timeline begins after them.
     all.fieldNames.asScala.toList.filterNot(app => of(all, app).exists(t => now.isCompleted(t.instant))).foreach {
       app =>

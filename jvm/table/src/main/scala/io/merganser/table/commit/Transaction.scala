@@ -108,8 +108,9 @@ final class Transaction private[table] (
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
-          val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant, Some(transactions))
-          val named  = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
+          val listed = joined.extra ++
+            AppTransactions.extend(now, options.transaction, instant, Some(transactions), options.transactionHours)
+          val named = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
           (complete(now, HistoryCommit.prepare(storage, now, instant, named), lock), absent)
         }
       } catch {
@@ -297,6 +298,7 @@ object Transaction {
    * @param opened      timeline with which the table was opened, if it was: what was read of it is not read again
    * @param permits     operations that are refused without an explicit option
    * @param transaction of the application that writes, if it numbers its writes
+   * @param transactionHours for which the version of an application that has stopped writing is listed; 0: for good
    * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
    *                    since then are conflicts
    * @param clusteringUpdates what happens if the write touches file groups in a pending clustering
@@ -311,6 +313,7 @@ object Transaction {
       failedWrites: FailedWrites = FailedWrites.Eager,
       opened: Option[Timeline] = None,
       transaction: Option[AppTransaction] = None,
+      transactionHours: Long = 0L,
       clusteringUpdates: ClusteringUpdates = ClusteringUpdates.Reject,
       rollsBackClustering: Boolean = false,
       clusteringExpiry: ClusteringSchedule.Expiry = ClusteringSchedule.Expiry()
@@ -320,7 +323,8 @@ object Transaction {
 
     def of(settings: WriteConfig): Options =
       Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites,
-        transaction = settings.transaction, clusteringUpdates = settings.clustering.updates,
+        transaction = settings.transaction, transactionHours = settings.transactionHours,
+        clusteringUpdates = settings.clustering.updates,
         rollsBackClustering = settings.clustering.updates == ClusteringUpdates.Allow,
         clusteringExpiry = ClusteringSchedule.Expiry(settings.heartbeatExpiryMs, settings.clustering.expiresAfterMs))
   }

@@ -203,6 +203,9 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     "txnAppId")
   val TransactionVersion: OptionEntry = write("spark.merganser.write.txnVersion", Integer(0), None,
     "Number of the write within spark.merganser.write.txnAppId; greater for each new write.", "txnVersion")
+  val TransactionHours: OptionEntry = write("spark.merganser.write.txnRetentionHours", Integer(0), Some("8760"),
+    "Hours after the last write of an application for which commits list its version, so that a repetition of that " +
+      "write changes nothing; 0: for good.")
   val DryRun: OptionEntry = write("spark.merganser.write.dryRun", Bool, Some("false"),
     "The write runs without a commit: rows are prepared, merged and counted, and nothing is written. Its result has " +
       "the counts, and some of the rows before and after.", "dryRun")
@@ -324,6 +327,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion,
+    TransactionHours,
     DryRun, DryRunRows
   ) ++ ofStreams ++ ofLocks ++ ofHiveSync ++ ShuffleTasks.values ++ Seq(
     QueryType, ChangesBegin, ChangesEnd, ChangesFormat, ChangesSchemaOfEnd, AsOfInstant,

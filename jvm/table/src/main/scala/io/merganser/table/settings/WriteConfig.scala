@@ -67,6 +67,8 @@ final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: B
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
  * @param heartbeatExpiryMs     milliseconds without a heartbeat after which a run of a service counts as dead
  * @param transaction           of the application that writes: one that is committed is not written again
+ * @param transactionHours      hours for which the version of an application that has stopped writing is listed; 0: for
+ *                              good
  * @param conflictRetries       times that a write is run again after a conflict with another one
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  * @param hiveSync              how the table is registered in a Hive metastore after the commit, if it is
@@ -105,6 +107,7 @@ final case class WriteConfig(
     nonBlocking: Boolean,
     lock: TableLock.Settings,
     transaction: Option[AppTransaction],
+    transactionHours: Long,
     conflictRetries: Int,
     shuffleTasks: Option[Int],
     hiveSync: Option[HiveSyncSettings],
@@ -270,6 +273,7 @@ object WriteConfig {
       nonBlocking = settings.required(Options.ConcurrencyMode, stored) == "NON_BLOCKING_CONCURRENCY_CONTROL",
       lock = LockOptions.of(settings, stored),
       transaction = transaction(settings),
+      transactionHours = settings.whole(Options.TransactionHours, stored),
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
       hiveSync = HiveSyncOptions.of(settings, stored, table),

@@ -54,4 +54,22 @@ final class AppTransactionsSuite extends TableSuite {
     assert(next(Some(AppTransaction("b", 2))).contains(
         """{"a":{"version":1,"instant":"400"},"b":{"version":2,"instant":"900"}}"""))
   }
+
+  test("an application that has not written for the configured hours is not listed again, and others are") {
+    table()
+    val (first, second) = ("20240101000000000", "20240102000000000")
+    for ((instant, app) <- Seq(first -> "a", second -> "b"))
+      instantFile(storage, s"${instant}_$instant.commit",
+        CommitMetadata(OperationType.Upsert, Map.empty,
+          AppTransactions.extend(timeline, Some(AppTransaction(app, 1)), instant) + ours))
+    def next(instant: String, hours: Long, own: Option[AppTransaction] = None) =
+      AppTransactions.extend(timeline, own, instant, hours = hours).get(AppTransactions.Key)
+    val both = s"""{"a":{"version":1,"instant":"$first"},"b":{"version":1,"instant":"$second"}}"""
+    assert(next("20240103000000000", hours = 48).contains(both))
+    assert(next("20290101000000000", hours = 0).contains(both))
+    assert(next("20240103000000001", hours = 48).contains(s"""{"b":{"version":1,"instant":"$second"}}"""))
+    assert(next("20240103000000001", hours = 48, Some(AppTransaction("a", 2))).contains(
+        s"""{"b":{"version":1,"instant":"$second"},"a":{"version":2,"instant":"20240103000000001"}}"""))
+    assert(next("20250101000000000", hours = 48).isEmpty)
+  }
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
+from foreign_forms import FORMS
+from foreign_tables import make
+from foreign_tables import rows_of as rows_of_form
 from frames import frame, listing, load, properties, refused, rows_of, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
@@ -17,7 +19,6 @@ VERSION = "hoodie.write.table.version"
 GENERATOR = "hoodie.datasource.write.keygenerator.type"
 ENCODING = "hoodie.write.complex.keygen.new.encoding"
 VALIDATION = "hoodie.write.complex.keygen.validation.enable"
-HIVE = "hoodie.datasource.write.hive_style_partitioning"
 COLUMNS = "id string, v string, part string"
 
 
@@ -135,100 +136,66 @@ def test_the_form_of_keys_that_only_logs_have_is_the_one_that_a_write_takes(
     assert rows_of(load(spark, path).select("_hoodie_record_key", "v")) == [("k1", "new"), ("k2", "b")]
 
 
-LEVELS = "merganser.partition.timestamps"
-UNKNOWN = "spark.merganser.write.allowUnknownProperties"
-TIMES = "id int, v string, ts timestamp"
-EVENING = datetime(2024, 1, 5, 18, 0, 0, 789000)
-
-
-def of_statements(spark: SparkSession, path: Path, kind: str, version: str, form: str = "seconds") -> str:
-    """A table whose paths have timestamps as Hudi's SQL statements write them; its name."""
-    options = {KEY: "id", PARTITION: "ts", TYPE: kind, VERSION: version, HIVE: "true"}
-    save(frame(spark, [], TIMES), path, options)
-    without(path, **{LEVELS: form})
-    save(frame(spark, [(1, "a", EVENING), (2, "b", None)], TIMES), path, {UNKNOWN: "true"})
-    without(path, LEVELS)
-    return f"merganser.`{path}`"
-
-
-@pytest.mark.parametrize(("kind", "version"), [(COW, "9"), (MOR, "8"), (COW, "6")])
-def test_timestamps_in_paths_are_written_as_the_tables_paths_have_them(
-    spark: SparkSession, tmp_path: Path, kind: str, version: str
+@pytest.mark.parametrize(("version", "kind"), [("6", COW), ("8", MOR)])
+def test_a_write_to_a_partition_whose_single_keys_have_another_form_than_the_newest_one_is_refused(
+    spark: SparkSession, tmp_path: Path, version: str, kind: str
 ) -> None:
-    path = tmp_path / "t"
-    name, at = of_statements(spark, path, kind, version), "ts=2024-01-05 18%3A00%3A00"
-    assert (path / at).is_dir()
-    save(frame(spark, [(1, "upsert", EVENING), (3, "new", EVENING)], TIMES), path, {})
-    spark.sql(f"UPDATE {name} SET v = 'update' WHERE id = 3")
-    source = f"(SELECT 2 id, 'merge' v, CAST(NULL AS TIMESTAMP) ts UNION ALL SELECT 4, 'merge', TIMESTAMP '{EVENING}')"
-    spark.sql(
-        f"MERGE INTO {name} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v "
-        "WHEN NOT MATCHED THEN INSERT *"
-    )
-    save(frame(spark, [(4, None, EVENING)], TIMES), path, {OPERATION: "delete"})
-    found = rows_of(load(spark, path).select("id", "v", "_hoodie_partition_path"))
-    assert found == [(1, "upsert", at), (2, "merge", "ts=__HIVE_DEFAULT_PARTITION__"), (3, "update", at)]
-    assert Table.load(spark, str(path)).verify().ok
-    dynamic = {"hoodie.datasource.overwrite.mode": "dynamic"}
-    save(frame(spark, [(5, "over", EVENING)], TIMES), path, dynamic, mode="overwrite")
-    assert rows_of(load(spark, path).select("id")) == [(2,), (5,)]
+    path, form = tmp_path / "t", FORMS["keys-complex_mixed"]
+    table = make(spark, path, form, version, kind)
+    named = rows_of_form(spark, form, (1, 3, "new"))
+    nothing_happens(path, lambda: table.upsert(named), "KEY_FORMS_MIXED", "'id:1'")
+    nothing_happens(path, lambda: table.delete(keys=named.select("id", "part")), "KEY_FORMS_MIXED")
+    table.upsert(rows_of_form(spark, form, (2, 3, "new")))
+    assert rows_of(table.df().select("id", "v")) == [(1, "a"), (2, "new"), (3, "a")]
 
 
-def test_a_table_with_timestamps_of_two_forms_in_its_paths_or_of_another_time_zone_is_not_written(
+def test_paths_of_two_forms_are_one_after_an_overwrite_and_those_of_another_zone_are_written_in_that_zone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    path = tmp_path / "t"
-    name = of_statements(spark, path, COW, "9", form="micros")
-    without(path, **{LEVELS: "seconds"})
-    save(frame(spark, [(3, "c", EVENING)], TIMES), path, {UNKNOWN: "true"})
-    without(path, LEVELS)
-    row = frame(spark, [(1, "new", EVENING)], TIMES)
-    nothing_happens(path, lambda: save(row, path, {}), "PATH_FORMS_MIXED", "18%3A00%3A00", "ts=1704477600789000")
-    nothing_happens(path, lambda: spark.sql(f"DELETE FROM {name} WHERE id = 1"), "PATH_FORMS_MIXED")
-    spark.sql(f"INSERT OVERWRITE {name} SELECT id, v, ts FROM {name}")
-    save(row, path, {})
-    assert rows_of(load(spark, path).select("id", "v")) == [(1, "new"), (2, "b"), (3, "c")]
-    other = tmp_path / "other"
-    of_statements(spark, other, MOR, "9")
+    path, form = tmp_path / "t", FORMS["paths-times_mixed"]
+    table = make(spark, path, form, "9", COW)
+    rows = rows_of_form(spark, form, (1, 3, "new"), (2, 3, "new"))
+    nothing_happens(path, lambda: table.upsert(rows), "PATH_FORMS_MIXED", "12%3A00%3A00", "at=1704477600789000")
+    nothing_happens(path, lambda: table.delete(where="id = 1"), "PATH_FORMS_MIXED")
+    spark.sql(f"INSERT OVERWRITE {table.identifier} SELECT * FROM {table.identifier}")
+    table.upsert(rows)
+    assert rows_of(table.df().select("id", "v")) == [(1, "new"), (2, "new"), (3, "a")]
+    form = FORMS["paths-times_of_another_zone"]
+    other = make(spark, tmp_path / "other", form, "9", MOR)
+    nothing_happens(tmp_path / "other", lambda: other.upsert(rows), "PATH_IN_OTHER_ZONE", "21%3A00%3A00", "UTC")
     zones = spark._jvm.java.util.TimeZone  # type: ignore[union-attr]
     zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
     try:
-        nothing_happens(other, lambda: save(row, other, {}), "PATH_IN_OTHER_ZONE", "18%3A00%3A00", "Asia/Tokyo")
+        other.upsert(rows)
     finally:
         zones.setDefault(zones.getTimeZone("UTC"))
-    save(row, other, {})
+    assert rows_of(other.df().select("id", "v")) == [(1, "new"), (2, "new"), (3, "a")]
 
 
-FORMAT = "hoodie.keygen.timebased.input.dateformat"
-TIMED = {
-    KEY: "id",
-    PARTITION: "at",
-    GENERATOR: "TIMESTAMP",
-    "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [("EPOCHMILLISECONDS", "1700000000000"), ("UNIX_TIMESTAMP", "1700000000"), ("SCALAR", "1700000000")],
-)
-def test_a_time_based_partition_column_that_became_a_string_is_written_found_and_verified_by_its_numbers(
-    spark: SparkSession, tmp_path: Path, kind: str, values: str
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_custom_table_without_kinds_is_written_with_those_of_an_option_if_its_paths_have_them(
+    spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    path, columns = tmp_path / "t", "id int, v string, at string"
-    # A new table needs the format of its strings; a table whose column was a number has none.
-    options = {**TIMED, TYPE: MOR, "hoodie.keygen.timebased.timestamp.type": kind, FORMAT: "yyyy"}
-    save(frame(spark, [], columns), path, options)
-    without(path, FORMAT)
-    save(frame(spark, [(1, "a", values), (2, "b", "86400")], columns), path, {})
-    save(frame(spark, [(1, "new", values)], columns), path, {})
-    spark.sql(f"UPDATE merganser.`{path}` SET v = 'sql' WHERE at = '86400'")
-    rows = load(spark, path)
-    assert rows_of(rows.where(f"at = '{values}'").select("id", "v", "_hoodie_partition_path")) == [
-        (1, "new", "2023-11-14")
-    ]
-    assert rows_of(rows.select("id", "v")) == [(1, "new"), (2, "sql")]
-    assert Table.load(spark, str(path)).verify().ok
+    path, form = tmp_path / "t", FORMS["paths-custom_without_kinds"]
+    table = make(spark, path, form, "6", kind)
+    rows = rows_of_form(spark, form, (1, 3, "new"), (2, 3, "new"), (4, 3, "new"))
+    kinds = {PARTITION: "region:SIMPLE,at:TIMESTAMP"}
+    nothing_happens(path, lambda: table.upsert(rows), "PARTITION_KIND_UNKNOWN", "'region'", PARTITION)
+    for wrong, condition in (
+        ("region:SIMPLE,at:SIMPLE", "PARTITION_KINDS_WRONG"),
+        ("region:SIMPLE,at", "PARTITION_KIND_UNKNOWN"),
+        ("region:SIMPLE,at:DAY", "CONFIG_CONFLICT"),
+        ("at:TIMESTAMP", "CONFIG_CONFLICT"),
+    ):
+        nothing_happens(path, lambda w=wrong: table.upsert(rows, options={PARTITION: w}), condition)
+    table.upsert(rows, options=kinds)
+    expected = [(1, "new"), (2, "new"), (3, "a"), (4, "new")]
+    assert rows_of(table.df().select("id", "v")) == expected
+    table.upgrade()
+    nothing_happens(path, lambda: table.upsert(rows), "PARTITION_KIND_UNKNOWN")
+    table.upsert(rows, options=kinds)
+    assert rows_of(table.df(where="at = 0").select("id", "v")) == [(2, "new"), (4, "new")]
+    assert rows_of(table.df().select("id", "v")) == expected
 
 
 ALLOW = {"spark.merganser.write.allowAmbiguousKeys": "true"}

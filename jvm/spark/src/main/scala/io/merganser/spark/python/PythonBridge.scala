@@ -339,7 +339,8 @@ object PythonBridge {
         Option(services).map(_.split(",").toSeq),
         Option(everySeconds).map(_.longValue),
         table =>
-          WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false)
+          WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false,
+            makesKeys = false)
       ))
   }
 
@@ -463,7 +464,8 @@ object PythonBridge {
   private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {
     val table = OpenTable.load(session, path)
     (table,
-      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false))
+      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false,
+        makesKeys = false))
   }
 
   /**

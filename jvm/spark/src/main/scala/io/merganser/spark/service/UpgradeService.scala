@@ -22,7 +22,8 @@ object UpgradeService {
         Options.DropIndexes.names ++ Options.AllowUnknownProperties.names ++ Options.ComplexKeyValidation.names ++
         Options.ofLocks.flatMap(_.names)).toSet
       val settings =
-        WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
+        WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config,
+          makesKeys = false)
       settings.requireNoDryRun("upgrade", table.config.name)
       StoredKeyForm.requireUpgradable(session, settings, table)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))

@@ -3,7 +3,7 @@ package io.merganser.spark.service
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.{IndexResolver, KeyBuckets}
+import io.merganser.spark.write.place.{IndexResolver, KeyBuckets, StoredKeyForm}
 import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
@@ -41,6 +41,9 @@ object VerifyService {
   private val MostLogBytes = 128L << 20
 
   private val Examples = 20
+
+  /** Conditions of keys and paths that each write makes in its own way. */
+  private val LeftToWrites = Set("TIMESTAMP_FORMAT_MISSING", "PARTITION_KIND_UNKNOWN", "KEY_GENERATOR_UNSUPPORTED")
 
   /**
    * @param compacted the next slice, if a compaction of ours made its base file of this one, by its plan
@@ -114,7 +117,9 @@ object VerifyService {
        else Seq(s"$leftOut of these were not compared with the next compaction: its plan does not name their files")) ++
       (if (large == 0) Nil else Seq(s"the logs of $large were too large to be merged again")) ++
       (if (checks.knowsPaths) Nil
-       else Seq("rows were not compared with partitions, as the table does not store how their paths are made"))
+       else Seq("rows were not compared with partitions, as the table does not store how their paths are made")) ++
+      (if (checks.knowsKeys) Nil
+       else Seq("rows were not compared with their keys, as the table does not store how these are made"))
     VerifyReport(slices.size, chosen.map(_.group), notes, sorted(findings))
   }
 
@@ -280,21 +285,30 @@ object VerifyService {
       fields.forall(table.schema.fieldNames.contains)
 
     /** Whether rows are compared with their partitions, if their columns are stored. */
-    def knowsPaths: Boolean = !storesPaths || path.isDefined
+    def knowsPaths: Boolean = !storesPaths || paths.nonEmpty
 
-    /** None if the partition columns are not stored, or if the table does not store how paths are made of them. */
-    private lazy val path: Option[Expression] =
-      if (!storesPaths) None
-      else
-        try Some(KeyColumns.pathOf(session, settings.keyed(config), table.schema, rows))
-        catch { case e: MerganserException if e.condition == "TIMESTAMP_FORMAT_MISSING" => None }
+    /** In each form that writers may have used; none if the columns or their way to paths are not stored. */
+    private lazy val paths: Seq[Expression] =
+      if (!storesPaths) Nil
+      else known(StoredKeyForm.possiblePaths(session, settings, table).map(one =>
+          KeyColumns.pathOf(session, one.keyed(config), table.schema, rows)))
 
     private val keys = config.recordKeyFields.map(_.takeWhile(_ != '.'))
 
-    /** None if rows store no keys, or not the columns that these are made of. */
-    private lazy val key: Option[Expression] =
-      if (!config.storesKeys || KeylessTable.is(config) || !keys.forall(columns.fieldNames.contains)) None
-      else Some(KeyColumns.keyOf(session, settings.keyed(config), table.schema, rows))
+    private lazy val storesKeys =
+      config.storesKeys && !KeylessTable.is(config) && keys.forall(columns.fieldNames.contains)
+
+    /** Whether rows are compared with their keys, if these and their columns are stored. */
+    def knowsKeys: Boolean = !storesKeys || madeKeys.nonEmpty
+
+    private lazy val madeKeys: Seq[Expression] =
+      if (!storesKeys) Nil
+      else known(StoredKeyForm.possibleKeys(session, settings, table).map(one =>
+          KeyColumns.keyOf(session, one.keyed(config), table.schema, rows)))
+
+    private def known(made: => Seq[Expression]): Seq[Expression] =
+      try made
+      catch { case e: MerganserException if LeftToWrites(e.condition) => Nil }
 
     private lazy val columns = {
       val dropped = if (config.dropsPartitionColumns) config.partitionFields.toSet else Set.empty[String]
@@ -304,7 +318,7 @@ object VerifyService {
     private lazy val rows = StructType(BaseFileCheck.metaColumns ++ columns)
 
     private def ofRow: Option[PlaceOfRow] =
-      Some(PlaceOfRow(columns, path, key)).filter(p => p.path.orElse(p.key).isDefined)
+      Some(PlaceOfRow(columns, paths, madeKeys)).filter(p => p.paths.nonEmpty || p.keys.nonEmpty)
   }
 
   private object SliceChecks {

@@ -20,13 +20,13 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * The values of a table's partition columns, parsed from partition paths.
  *
- * A level made by a time format does not hold its column's value: its value is the string in the path.
+ * A level made by a time format, or in a way that is not known, does not hold its column's value: its value is the string in the path.
  *
  * @param declared the table's columns as its catalog declares them: values of CHAR columns are padded to their length
  */
 final class PartitionValues(table: OpenTable, declared: StructType) {
   private val config    = table.config
-  private val formatted = config.partitionSpec.filter(_.kind == PartitionKind.Timestamp).map(_.name).toSet
+  private val formatted = config.partitionSpec.filter(_.kind != PartitionKind.Simple).map(_.name).toSet
 
   /** One column per level. CHAR and VARCHAR are strings here. */
   val columns: StructType = StructType(config.partitionFields.map { name =>

@@ -68,15 +68,12 @@ object TableUpgrade {
   private[commit] def remains(storage: Storage, config: TableConfig, timeline: Timeline): Seq[String] =
     if (config.isCreatedInLayout2) Nil
     else {
-      val folder    = if (config.layoutVersion >= 2) OldFolder else NewFolder
+      val folder    = config.otherTimelineFolder
       lazy val here = timeline.instants.map(_.requested).toSet
       storage.list(folder).filter(_.isFile).map(_.getPath.getName)
         .filter(name => name.matches("\\d{14,17}[._].*") && here(name.takeWhile(_.isDigit))).map(name =>
           s"$folder/$name")
     }
-
-  private val OldFolder = ".hoodie"
-  private val NewFolder = ".hoodie/timeline"
 
   private def requireNothingPending(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
     timeline.pending.headOption.foreach(i => throw refused(config, s"the ${i.action} of ${i.requested} is pending"))

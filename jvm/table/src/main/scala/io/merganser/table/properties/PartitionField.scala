@@ -22,6 +22,9 @@ object PartitionKind {
   /** As a time in the format of the table's properties. */
   case object Timestamp extends PartitionKind("TIMESTAMP")
 
+  /** As the writer decides: CUSTOM tables before version 8 and those of a user's key generator do not store it. */
+  case object Unknown extends PartitionKind("")
+
   /** In a way that is not known; keys are generated as for [[Simple]]. */
   final case class Other(text: String) extends PartitionKind(text)
 

@@ -42,6 +42,9 @@ final case class TableConfig(properties: Map[String, String]) {
   def timelineFolder: String =
     if (layoutVersion >= 2) s".hoodie/${text("hoodie.timeline.path").getOrElse("timeline")}" else ".hoodie"
 
+  /** Folder of the instants in the layout that the table does not have. */
+  private[table] def otherTimelineFolder: String = if (layoutVersion >= 2) ".hoodie" else ".hoodie/timeline"
+
   /** Folder of the archived instants, relative to the base path. */
   def historyFolder: String =
     if (layoutVersion >= 2) s"$timelineFolder/${text("hoodie.timeline.history.path").getOrElse("history")}"
@@ -54,11 +57,17 @@ final case class TableConfig(properties: Map[String, String]) {
   def partitionFields: Seq[String] = partitionSpec.map(_.name)
 
   /** The partition fields with their kinds; a field without a kind gets the key generator's. */
-  def partitionSpec: Seq[PartitionField] = list("hoodie.table.partition.fields").map { field =>
-    field.lastIndexOf(':') match {
-      case -1 =>
-        PartitionField(field, if (keyGeneratorType == "TIMESTAMP") PartitionKind.Timestamp else PartitionKind.Simple)
-      case at => PartitionField(field.take(at).trim, PartitionKind.parse(field.drop(at + 1)))
+  def partitionSpec: Seq[PartitionField] = {
+    lazy val implied = keyGeneratorType match {
+      case "TIMESTAMP"                => PartitionKind.Timestamp
+      case "CUSTOM" | "USER_PROVIDED" => PartitionKind.Unknown
+      case _                          => PartitionKind.Simple
+    }
+    list(TableConfig.PartitionFields).map { field =>
+      field.lastIndexOf(':') match {
+        case -1 => PartitionField(field, implied)
+        case at => PartitionField(field.take(at).trim, PartitionKind.parse(field.drop(at + 1)))
+      }
     }
   }
 
@@ -67,7 +76,7 @@ final case class TableConfig(properties: Map[String, String]) {
     text("hoodie.table.keygenerator.type").map(_.toUpperCase(java.util.Locale.ROOT).stripSuffix("_AVRO"))
       .orElse(keyGeneratorClass.map(TableConfig.generatorType)).filterNot(_.startsWith("SPARK_SQL"))
       .getOrElse {
-        val partitions = list("hoodie.table.partition.fields")
+        val partitions = list(TableConfig.PartitionFields)
         if (partitions.isEmpty) "NON_PARTITION"
         else if (partitions.exists(_.contains(':'))) "CUSTOM"
         else if (partitions.size == 1 && recordKeyFields.size <= 1) "SIMPLE"
@@ -75,7 +84,7 @@ final case class TableConfig(properties: Map[String, String]) {
       }
 
   /** Tables before version 8 store the class, and later ones that of a user. */
-  def keyGeneratorClass: Option[String] = text("hoodie.table.keygenerator.class")
+  def keyGeneratorClass: Option[String] = text(TableConfig.KeyGeneratorClass)
 
   def orderingFields: Seq[String] = list("hoodie.table.ordering.fields") match {
     case Nil    => list("hoodie.table.precombine.field")
@@ -182,6 +191,8 @@ final case class TableConfig(properties: Map[String, String]) {
 
 object TableConfig {
 
+  val PartitionFields            = "hoodie.table.partition.fields"
+  val KeyGeneratorClass          = "hoodie.table.keygenerator.class"
   val CreateSchema               = "hoodie.table.create.schema"
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"

@@ -131,12 +131,16 @@ object TableConflicts {
     val typed  = table.partitionSpec.map(field => s"${field.name}:${field.kind.name}")
     val plain  = table.partitionFields
     val same = fields.size == plain.size && fields.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
-      g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
+      g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full) || (full == s"$name:" && isOfKind(g, name))
     }
     if (same) None
     else Some(
       if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
   }
+
+  /** A kind that the table does not store is the write's to decide. */
+  private def isOfKind(field: String, name: String): Boolean =
+    Seq(PartitionKind.Simple, PartitionKind.Timestamp).exists(kind => field.equalsIgnoreCase(s"$name:${kind.name}"))
 
   private def strategy(value: String, table: TableConfig): Option[String] = {
     val implied = MergeMode.of(table) match {

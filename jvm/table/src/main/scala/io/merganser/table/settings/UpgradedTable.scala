@@ -14,7 +14,7 @@ private[table] object UpgradedTable {
   private val Replaced = Set(
     "hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
     "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.precombine.field",
-    "hoodie.table.ordering.fields", "hoodie.archivelog.folder", "hoodie.table.keygenerator.class"
+    "hoodie.table.ordering.fields", "hoodie.archivelog.folder", TableConfig.KeyGeneratorClass
   )
 
   /**
@@ -35,7 +35,8 @@ private[table] object UpgradedTable {
         "hoodie.timeline.path" -> "timeline",
         "hoodie.timeline.history.path" -> "history",
         "hoodie.table.keygenerator.type" -> table.keyGeneratorType
-      )
+      ) ++ table.keyGeneratorClass.filter(_ => table.keyGeneratorType == "USER_PROVIDED").map(
+        TableConfig.KeyGeneratorClass -> _)
   }
 
   private def settings(table: TableConfig): RuleInference = {

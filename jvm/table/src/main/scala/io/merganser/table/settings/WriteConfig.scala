@@ -3,7 +3,7 @@ package io.merganser.table.settings
 import io.merganser.merge.MerganserException
 import io.merganser.table.index.BucketRule
 import io.merganser.table.options._
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionKind, TableConfig}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.storage.TableLock
 
@@ -51,6 +51,7 @@ final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: B
  * @param widensToString        a frame, or a MERGE with schema evolution, may turn a column into a string column
  * @param deleteMark            of the table, or, below version 9 where tables cannot store it, of this write
  * @param keyForm               settings of the strings of key and partition path, by name, for a table that stores none
+ * @param partitionKinds        partition fields with their kinds, for a table that stores none
  * @param mergerClasses         classes of mergers to choose from
  * @param findRule              the table's merge rule
  * @param eventTimeField        column whose range is recorded in the commit's statistics
@@ -89,6 +90,7 @@ final case class WriteConfig(
     widensToString: Boolean,
     deleteMark: Option[DeleteMark],
     keyForm: Map[String, String],
+    partitionKinds: Option[String],
     mergerClasses: Seq[String],
     findRule: () => StoredRule,
     eventTimeField: Option[String],
@@ -144,7 +146,7 @@ final case class WriteConfig(
     table.copy(properties =
       keyForm ++ marks.map { case (entry, value) =>
         s"${Options.MergePropertyPrefix}${entry.key}" -> value
-      } ++ table.properties)
+      } ++ table.properties ++ partitionKinds.map(TableConfig.PartitionFields -> _))
   }
 }
 
@@ -214,6 +216,7 @@ object WriteConfig {
    * @param sessionConf Spark's configuration; options take precedence, and both override the table's stored defaults
    * @param creating    the table was just created with this write's options: they are not compared with it again
    * @param needsRule   false for services, some of which merge no rows
+   * @param makesKeys   false for services and upgrades, whose rows have their keys
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,
    *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED, TRANSACTION_INCOMPLETE,
@@ -225,11 +228,12 @@ object WriteConfig {
       table: TableConfig,
       source: WriteSource = WriteSource.DataFrameWrite,
       creating: Boolean = false,
-      needsRule: Boolean = true
+      needsRule: Boolean = true,
+      makesKeys: Boolean = true
   ): WriteConfig = {
     val configured = Settings.ofWrite(options, sessionConf)
     val settings   = if (creating) configured else TableConflicts.settled(configured, table)
-    KeyGenerator.stored(table)
+    if (makesKeys) KeyGenerator.stored(table)
     val stored = table.properties
     if (KeylessTable.is(table)) KeylessTable.requireNoUse(settings, table.name)
     val operation  = operationOf(settings, table, source)
@@ -255,6 +259,7 @@ object WriteConfig {
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
       keyForm = (Options.TimeBased ++ Options.KeyForms).flatMap(e => settings.explicit(e).map(e.key -> _)).toMap,
+      partitionKinds = if (lacksKinds(table)) settings.explicit(Options.PartitionFields) else None,
       mergerClasses = mergerClasses(settings, stored),
       findRule = () => StoredRule.of(table, mergerClasses(settings, stored)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
@@ -304,6 +309,9 @@ object WriteConfig {
         if (KeylessTable.is(table)) KeylessTable.operation(Some(chosen), isSql = true) else WriteOperation.of(chosen)
     }
   }
+
+  private def lacksKinds(table: TableConfig): Boolean =
+    table.keyGeneratorType == KeyGenerator.Custom.name && table.partitionSpec.exists(_.kind == PartitionKind.Unknown)
 
   private def partitionsToDelete(settings: Settings, operation: WriteOperation): Option[PartitionPaths] = {
     val entries = Seq(Options.PartitionPathsToDelete, Options.PartitionsToDelete)

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.{CommittedFile, Instant, Timeline}
+import io.merganser.table.timeline.{CommittedFile, Instant, InstantFile, Timeline}
 
 /** Commits whose completed file is gone: later ones have written onto their files. */
 private[table] object LostCommits {
@@ -12,10 +12,14 @@ private[table] object LostCommits {
   /**
    * Fails if a pending write had completed. To roll it back would remove rows.
    *
-   * @throws io.merganser.merge.MerganserException COMMIT_LOST
+   * @throws io.merganser.merge.MerganserException COMMIT_LOST, COMMIT_MISPLACED
    */
   def requireFailed(storage: Storage, config: TableConfig, timeline: Timeline, pending: Instant): Unit = {
-    val lost  = pending.requested
+    val lost = pending.requested
+    storage.list(config.otherTimelineFolder).find(file =>
+      InstantFile.parse(file.getPath.getName).exists(i => i.requested == lost && i.isCompleted)).foreach(file =>
+      throw MerganserException("COMMIT_MISPLACED", "table" -> config.name, "file" -> file.getPath,
+        "instant" -> lost, "version" -> config.version, "folder" -> storage.path(config.timelineFolder)))
     val later = timeline.completed.map(_.requested).filter(lost < _)
     for {
       (instant, files) <- Parallel.map(later)(i => (i, timeline.committedFiles(i)))

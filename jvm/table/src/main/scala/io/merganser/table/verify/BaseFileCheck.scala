@@ -17,10 +17,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * Partition paths and record keys of rows by their columns.
  *
  * @param columns that both are made of
- * @param path    over rows of [[BaseFileCheck.metaColumns]], then these columns; None if it is not known
- * @param key     likewise
+ * @param paths   over rows of [[BaseFileCheck.metaColumns]], then these columns, in each form that writers may have used;
+ *                none if it is not known
+ * @param keys    likewise
  */
-final case class PlaceOfRow(columns: StructType, path: Option[Expression], key: Option[Expression])
+final case class PlaceOfRow(columns: StructType, paths: Seq[Expression], keys: Seq[Expression])
 
 /** Whether a key belongs into a file group, by its partition path, its file id and the key. */
 trait KeyPlace extends Serializable {
@@ -68,8 +69,8 @@ final class BaseFileCheck(
     private[this] val filter            = footer.bloomFilter.flatMap(StoredBloomFilter.decode).orNull
     private[this] val partition         = UTF8String.fromString(slice.partitionPath)
     private[this] val name              = UTF8String.fromString(base.name)
-    private[this] val pathOf            = ofRow.flatMap(_.path).map(e => UnsafeProjection.create(Seq(e))).orNull
-    private[this] val keyOf             = ofRow.flatMap(_.key).map(e => UnsafeProjection.create(Seq(e))).orNull
+    private[this] val pathOf            = projection(_.paths)
+    private[this] val keyOf             = projection(_.keys)
     private[this] var otherPath: String = _ // of the first row that is of another partition
     private[this] var last: UTF8String  = _ // commit time of the row before, if it is on the timeline
 
@@ -80,21 +81,28 @@ final class BaseFileCheck(
       else keyed(key)
       if (storesMeta) meta(row, key)
       if (keyOf != null && key != null) {
-        val value = keyOf(row).getUTF8String(0)
-        if (value != key)
+        val made  = keyOf(row)
+        val value = made.getUTF8String(0)
+        if (!has(made, key))
           found.add(FindingKind.OtherKey,
             s"rows of ${base.name} whose key columns are " +
               (if (value == null) "null" else "those of another record key"), text(key))
       }
       if (pathOf != null) {
-        val value = pathOf(row).getUTF8String(0)
-        if (value != partition) {
-          if (otherPath == null) otherPath = String.valueOf(value)
+        val made = pathOf(row)
+        if (!has(made, partition)) {
+          if (otherPath == null) otherPath = String.valueOf(made.getUTF8String(0))
           found.add(FindingKind.OtherPartition, s"rows whose columns are those of another partition: '$otherPath'",
             text(key))
         }
       }
     }
+
+    private def projection(of: PlaceOfRow => Seq[Expression]): UnsafeProjection =
+      ofRow.map(of).filter(_.nonEmpty).map(UnsafeProjection.create(_)).orNull
+
+    private def has(made: InternalRow, stored: UTF8String): Boolean =
+      (0 until made.numFields).exists(form => made.getUTF8String(form) == stored)
 
     private def text(key: UTF8String): Option[String] = Option(key).map(_.toString)
 

@@ -67,6 +67,23 @@ final class LostCommitsSuite extends TableSuite {
     }
   }
 
+  test("the newest commit is not rolled back where its file is in the folder of the other layout") {
+    for (version <- Seq(6, 8); mergeOnRead <- Seq(false, true)) {
+      val table = created(version, mergeOnRead, s"misplaced-$version-$mergeOnRead")
+      upsert(table, "k1@10=a")
+      val newest       = upsert(table, "k1@20=b k2@20=b")
+      val rows         = table.rows
+      val Seq(file)    = table.timeline.filesIn(newest, InstantState.Completed)
+      val (old, other) = (".hoodie/", ".hoodie/timeline/")
+      val moved        = if (version < 8) file.replace(old, other) else file.replace(other, old)
+      table.storage.createNew(moved, table.storage.read(file))
+      table.storage.delete(file)
+      assert(conditionOf(table.upsert(Notation.changes("k1@30=d"))) == "COMMIT_MISPLACED", s"$version $mergeOnRead")
+      table.storage.createNew(file, table.storage.read(moved))
+      assert(table.rows == rows)
+    }
+  }
+
   test("a pending write, clustering or compaction that nobody has written onto is none") {
     val table = created(version = 9, mergeOnRead = true)
     upsert(table, "k1@10=a k2@10=b")

@@ -34,7 +34,8 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
       session: SparkSession,
       table: OpenTable,
       named: Map[String, String] = options(Parameter.options.name)
-  ): WriteConfig = WriteConfig.parse(named, FrameWrite.sessionConf(session), table.config, needsRule = false)
+  ): WriteConfig = WriteConfig.parse(named, FrameWrite.sessionConf(session), table.config, needsRule = false,
+    makesKeys = false)
 
   /** The argument of a required parameter. */
   def required(parameter: String): String =

@@ -1,5 +1,6 @@
 package io.merganser.spark.write.key
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.options.Names.quoted
 import io.merganser.table.options.Options
 import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
@@ -72,11 +73,16 @@ object KeyColumns {
     when(absent, lit(null).cast(StringType)).otherwise(key)
   }
 
-  /** The partition path, relative to the table; empty for a table without partitions. */
+  /**
+   * The partition path, relative to the table; empty for a table without partitions.
+   *
+   * @throws MerganserException PARTITION_KIND_UNKNOWN, TIMESTAMP_FORMAT_MISSING
+   */
   def partitionPath(config: TableConfig, schema: StructType): Column = partitionPath(config, schema, KeyForm.of(config))
 
   def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val levels = config.partitionSpec.map { case PartitionField(field, kind) =>
+      if (kind == PartitionKind.Unknown) throw unknownKind(config, field)
       val isFormatted = kind == PartitionKind.Timestamp
       val isSeconds   = !isFormatted && form.timestampLevels == TimestampLevel.Seconds && isTimestamp(schema, field)
       val value =
@@ -88,6 +94,13 @@ object KeyColumns {
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }
     if (levels.isEmpty) lit("") else static("checkedPath", levels.reduce((a, b) => concat(a, lit("/"), b)))
+  }
+
+  private def unknownKind(config: TableConfig, field: String): MerganserException = {
+    KeyGenerator.stored(config) // with a user's own, no kind would help
+    MerganserException("PARTITION_KIND_UNKNOWN", "table" -> config.name, "field" -> field,
+      "key" -> Options.PartitionFields.key,
+      "example" -> config.partitionFields.map(f => s"$f:SIMPLE").mkString(","))
   }
 
   /**

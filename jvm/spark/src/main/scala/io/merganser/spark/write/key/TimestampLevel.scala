@@ -21,7 +21,7 @@ private[spark] object TimestampLevel {
   /** `2024-01-02 03%3A04%3A05`, always encoded: of Hudi's SQL statements. */
   case object Seconds extends TimestampLevel("seconds", dependsOnZone = true)
 
-  private val all = Seq(Micros, Logical, Seconds)
+  private[write] val all = Seq(Micros, Logical, Seconds)
 
   def named(name: String): Option[TimestampLevel] = all.find(_.name == name)
 

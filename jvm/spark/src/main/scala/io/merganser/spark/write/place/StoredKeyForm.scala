@@ -2,6 +2,7 @@ package io.merganser.spark.write.place
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.key.{KeyColumns, KeyForm}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.FileNames
 import io.merganser.table.options.{OptionEntry, Options, StoredKeyPolicy, WriteOperation}
@@ -55,7 +56,8 @@ object StoredKeyForm {
   /**
    * Refuses a write after which a key or path would be stored in two forms, so that its row would be stored twice.
    *
-   * @throws MerganserException KEY_FORMS_MIXED, KEYS_WITHOUT_NAME, and what [[StoredPathForm.requireOne]] throws
+   * @throws MerganserException KEY_FORMS_MIXED, KEYS_WITHOUT_NAME, KEY_IN_OTHER_ZONE, and what
+   *                            [[StoredPathForm.requireOne]] throws
    */
   private[write] def requireOne(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit = {
     // Keys with timestamps are sorted as strings, so only all of them show whether there are two forms.
@@ -67,8 +69,38 @@ object StoredKeyForm {
       newestKey(table, settings).filter(WithoutName(field).of(_).contains(true)).foreach(key =>
         throw withoutName(table, "write to", key))
     }
+    keyOfOtherZone(session, settings, table).foreach { case (key, computed) =>
+      throw MerganserException("KEY_IN_OTHER_ZONE", "table" -> table.config.name, "key" -> key,
+        "computed" -> computed, "zone" -> java.time.ZoneId.systemDefault)
+    }
     StoredPathForm.requireOne(session, settings, table)
   }
+
+  /** A stored key with a timestamp in the time zone of another JVM than this one, and the key that it is here. */
+  private def keyOfOtherZone(
+      session: SparkSession,
+      settings: WriteConfig,
+      table: OpenTable
+  ): Option[(String, String)] = {
+    val keyed = settings.keyed(table.config)
+    if (!table.config.storesKeys || !KeyForm.of(keyed).logicalTimestamps || timeFields(table).isEmpty) None
+    else for {
+      slice  <- table.view.slicesOneByOne(most = 1).take(1).toList.headOption
+      stored <- StoredRow.of(settings, table, slice, table.config.recordKeyFields)
+      computed = KeyColumns.keyOf(session, keyed, table.schema, stored.schema).eval(stored.row).toString
+      if computed != stored.key
+    } yield (stored.key, computed)
+  }
+
+  /** The settings with each form of keys that writers may have used; none if these have times of an unknown zone. */
+  private[spark] def possibleKeys(session: SparkSession, settings: WriteConfig, table: OpenTable): Seq[WriteConfig] =
+    if (keyOfOtherZone(session, settings, table).isDefined) Nil
+    else undecided(table).map(_._1.key).foldLeft(Seq(settings))((all, key) =>
+      all.flatMap(one => Seq("false", "true").map(form => one.copy(keyForm = one.keyForm + (key -> form)))))
+
+  /** The same with each form of paths. */
+  private[spark] def possiblePaths(session: SparkSession, settings: WriteConfig, table: OpenTable): Seq[WriteConfig] =
+    if (StoredPathForm.isOfOtherZone(session, settings, table)) Nil else StoredPathForm.possible(settings, table)
 
   /**
    * The same for single keys of which some may lack the name, among those of slices in which a write looks up keys.
@@ -85,7 +117,12 @@ object StoredKeyForm {
       val stored =
         KeyScan.of(session, table, settings.rule, WithoutName(table.config.recordKeyFields.head), slices)
       if (table.config.version >= 9) stored.get(true).foreach(key => throw withoutName(table, "write to", key))
-      requireOneForm(table, stored, "Hudi 0.14.1 to 1.0.2 leave out the name of a single key column")
+      val reason = "Hudi 0.14.1 to 1.0.2 leave out the name of a single key column"
+      requireOneForm(table, stored, reason)
+      // The rows of the newest commits may be in other partitions.
+      val isNamed = KeyForm.of(settings.keyed(table.config)).namedSingleKey
+      for (one <- stored.get(isNamed); other <- newestKey(table, settings))
+        throw mixed(table, one, other, reason)
     }
 
   /**
@@ -103,8 +140,11 @@ object StoredKeyForm {
 
   private def requireOneForm(table: OpenTable, stored: Map[Boolean, String], reason: String): Unit =
     for (one <- stored.get(true); other <- stored.get(false))
-      throw MerganserException("KEY_FORMS_MIXED", "table" -> table.config.name, "one" -> one, "other" -> other,
-        "reason" -> reason)
+      throw mixed(table, one, other, reason)
+
+  private def mixed(table: OpenTable, one: String, other: String, reason: String): MerganserException =
+    MerganserException("KEY_FORMS_MIXED", "table" -> table.config.name, "one" -> one, "other" -> other,
+      "reason" -> reason)
 
   private def withoutName(table: OpenTable, what: String, key: String): MerganserException =
     MerganserException("KEYS_WITHOUT_NAME", "what" -> what, "table" -> table.config.name, "key" -> key,
@@ -134,7 +174,7 @@ object StoredKeyForm {
 
   /** Version 9 alone excludes keys without the name. A table of it may have been of an earlier one. */
   private def mayLackNames(config: TableConfig): Boolean =
-    config.storesKeys && config.recordKeyFields.size == 1 && KeyGenerator.stored(config) == KeyGenerator.Complex &&
+    config.storesKeys && config.recordKeyFields.size == 1 && config.keyGeneratorType == KeyGenerator.Complex.name &&
       !config.properties.get(Options.ComplexKeyWithoutName.key).exists(_.trim.equalsIgnoreCase("false")) &&
       !config.properties.get("hoodie.table.initial.version").flatMap(v => scala.util.Try(v.trim.toInt).toOption)
         .exists(_ >= 9)

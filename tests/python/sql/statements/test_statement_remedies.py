@@ -90,7 +90,8 @@ def test_null_is_refused_in_fields_and_by_each_statement_until_it_is_filled_or_p
         f"MERGE INTO {table} t USING {source} s ON t.id = s.id + 1 WHEN NOT MATCHED THEN INSERT *",
     ):
         message = sql.fails(statement)
-        assert "[NULL_VALUE]" in message and "column 'v'" in message, statement
+        assert "[NULL_VALUE]" in message, statement
+        assert "column 'v'" in message, statement
     with pytest.raises(Exception, match="NULL_VALUE"):
         rows.writeTo(table).append()
     sql.run(f"UPDATE {table} SET v = coalesce({value}, 0D)")
@@ -118,7 +119,8 @@ def test_a_value_of_another_type_is_refused_with_the_cast_to_write(sql: Sql, tab
             "MERGE INTO {t} t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET {set}",
         ):
             message = sql.fails(statement.format(t=table, set=refused))
-            assert "ASSIGNMENT_REFUSED" in message and remedy in message, message
+            assert "ASSIGNMENT_REFUSED" in message, message
+            assert remedy in message, message
             sql.run(statement.format(t=table, set=cast))
     assert sql.rows(table, "v, s.a, s.b") == [(2.5, 3, 5)]
     merge = (
@@ -144,7 +146,8 @@ def test_a_time_without_quotes_is_taken_by_its_digits_or_refused_as_it_is_writte
     assert sql.run(query.format(t=table, at=4102444800)) == [(9.0,)]  # seconds since 1970
     for at, shown in {"2026": "'2026'", "2026-01-31": "'((2026 - 1) - 31)'"}.items():
         message = sql.fails(query.format(t=table, at=at))
-        assert "AS_OF_INVALID" in message and shown in message, message
+        assert "AS_OF_INVALID" in message, message
+        assert shown in message, message
     assert "Use a string in quotes" in message
     assert sql.run(query.format(t=table, at="'2100-01-31'")) == [(9.0,)]
     far = sql.fails(query.format(t=table, at="cast('4102444800000' AS bigint)"))
@@ -221,7 +224,8 @@ def test_update_set_all_leaves_rows_in_their_partition_where_none_moves_as_an_up
     sql.run(f"INSERT INTO {table} VALUES (1, 1L, 'a', 'x')")
     source = "(SELECT 1 AS id, 2L AS ts, 'b' AS v, 'y' AS p)"
     sql.run(
-        f"MERGE INTO {table} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        f"MERGE INTO {table} t USING {source} s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
     assert sql.rows(table) == [(1, 2, "b", "x")]
     Table.load(spark, table).upsert(spark.sql(f"SELECT * FROM {source}").withColumn("ts", F.lit(3).cast("bigint")))

@@ -51,8 +51,8 @@ object MetaColumnsOfViews extends Rule[LogicalPlan] {
     // Of a table with CHAR columns, Spark puts a projection that pads them below the name, which hides the columns.
     case SubqueryAlias(_, padded @ Project(_, _: ExposesMetadataColumns)) => metaColumns(padded)
     case Project(_, child)                                                => metaColumns(child)
-    case Filter(_, child)                                                 => metaColumns(child)
-    case Sort(_, _, child)                                                => metaColumns(child)
+    case filter: Filter                                                   => metaColumns(filter.child)
+    case sort: Sort                                                       => metaColumns(sort.child)
     case _ => plan.metadataOutput.filter(column => MetaColumns.isMeta(column.name))
   }
 

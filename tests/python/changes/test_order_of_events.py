@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from change_events import postgres
 from pyspark.sql import DataFrame, SparkSession
-from recorded_events import canal, dms, maxwell
+from recorded_events import canal, dms, maxwell, mysql
 
-from merganser import Table
+from merganser import IndexType, Table, TableType
 
 COLUMNS = "id int, name string"
+DEBEZIUM = "debezium_postgres"
 
 
 def events(spark: SparkSession, *values: str) -> DataFrame:
@@ -94,8 +97,6 @@ def test_times_and_numbers_in_strings_are_ordered_as_what_they_are(spark: SparkS
 def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from change_events import postgres
-
     seen = [
         postgres("r", 500, {"id": 1, "name": "read"}, columns=None),  # of an incremental snapshot
         postgres("u", 400, {"id": 1, "name": "seen"}, columns=None),
@@ -104,3 +105,23 @@ def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
         postgres("m", 510, None, columns=None),
     ]
     assert applied(spark, tmp_path / "t", "debezium_postgres", *seen) == [(1, "read"), (2, "since")]
+
+
+def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSession, tmp_path: Path) -> None:
+    """Flink CDC reads the rows of MySQL's tables with an empty file and position 0."""
+    values = [
+        mysql("u", 154, {"id": 1, "name": "changed"}, file="binlog.000001"),
+        mysql("r", 0, {"id": 1, "name": "loaded"}, file=""),
+        mysql("r", 0, {"id": 2, "name": "loaded"}, file=""),
+        mysql("d", 160, None, {"id": 3, "name": "gone"}, file="binlog.000001"),
+        mysql("r", 0, {"id": 3, "name": "loaded"}, file=""),
+        mysql("r", 4, {"id": 4, "name": "at a position"}, file="binlog.000001"),
+    ]
+    expected = [(1, "changed"), (2, "loaded"), (4, "at a position")]
+    assert applied(spark, tmp_path / "mysql", "debezium_mysql", *values) == expected
+    assert applied(spark, tmp_path / "generic", "debezium_generic", *values) == expected
+    flat = [
+        json.dumps({"id": 1, "name": name, "__op": op, "__file": file, "__pos": at})
+        for op, file, at, name in (("u", "binlog.000001", 154, "changed"), ("r", "", 0, "loaded"))
+    ]
+    assert applied(spark, tmp_path / "flat", "debezium_flattened", *flat) == [(1, "changed")]

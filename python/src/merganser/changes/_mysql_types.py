@@ -1,4 +1,4 @@
-"""Column types from MySQL's names of them, such as ``decimal(10,2) unsigned``."""
+"""Column types from MySQL's names of them, such as ``decimal(10,2) unsigned``, and those as DDL has them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _TYPES: dict[str, T.DataType] = {
     "binary": T.BinaryType(),
     "bit": T.LongType(),
     "blob": T.BinaryType(),
+    "bool": T.BooleanType(),
     "boolean": T.BooleanType(),
     "bigint": T.LongType(),
     "date": T.DateType(),
@@ -25,6 +26,8 @@ _TYPES: dict[str, T.DataType] = {
     "mediumblob": T.BinaryType(),
     "integer": T.IntegerType(),
     "mediumint": T.IntegerType(),
+    "real": T.DoubleType(),
+    "serial": T.DecimalType(20, 0),  # another name of bigint unsigned
     "smallint": T.IntegerType(),
     "timestamp": T.TimestampNTZType(),  # without a zone in these events
     "tinyblob": T.BinaryType(),
@@ -39,7 +42,7 @@ def mysql_type(name: str) -> T.DataType:
     found = _NAME.fullmatch(name.lower())
     if found is None:
         return T.StringType()
-    if found["name"] in ("decimal", "numeric"):
+    if found["name"] in ("decimal", "dec", "fixed", "numeric"):
         return T.DecimalType(min(38, int(found["size"] or 10)), min(38, int(found["scale"] or 0)))
     if found["unsigned"] and found["name"] in ("int", "integer"):
         return T.LongType()

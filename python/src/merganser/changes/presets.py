@@ -90,6 +90,11 @@ def _file_number(file: str) -> str:
     return f"cast(nullif(regexp_extract({file}, '([0-9]+)$', 1), '') AS bigint)"
 
 
+def _is_load(operation: str, file: str) -> str:
+    """Whether an event is a row of a snapshot that was read at no position of a binlog, as Flink CDC reads them."""
+    return f"{operation} = 'r' AND {file} = ''"
+
+
 def _digits(number: str, size: int = 20) -> str:
     return f"lpad(cast(coalesce({number}, 0) AS string), {size}, '0')"
 
@@ -112,17 +117,18 @@ def _position(field: Callable[[str], str], operation: str) -> str:
         field: The expression of a field of the source.
         operation: The expression of the operation.
     """
+    file, pos, lsn = field("file"), field("pos"), field("lsn")
     cases = {
         # Of PostgreSQL: the first change after a snapshot may be at its position, and wins.
-        field("lsn"): _digits(f"if({operation} = 'r', {field('lsn')} - 1, {field('lsn')})"),
+        lsn: _digits(f"if({operation} = 'r', {lsn} - 1, {lsn})"),
         # Of SQL Server and Db2 hexadecimal of a fixed width, of Informix a number.
         field("commit_lsn"): f"concat_ws('/', {_comparable(field('commit_lsn'))}, "
         f"coalesce({_comparable(field('change_lsn'))}, ''), "
         f"{_digits(field('event_serial_no'), 10)})",
         field("scn"): f"concat_ws('/', {_digits(field('scn'))}, coalesce({field('rs_id')}, ''), "
         f"{_digits(field('ssn'), 10)})",
-        field("pos"): f"if({field('pos')} < 0, NULL, concat_ws('/', {_digits(_file_number(field('file')), 12)}, "
-        f"{_digits(field('pos'))}, {_digits(field('row'), 10)}))",
+        pos: f"CASE WHEN {_is_load(operation, file)} THEN '' WHEN {pos} >= 0 THEN concat_ws('/', "
+        f"{_digits(_file_number(file), 12)}, {_digits(pos)}, {_digits(field('row'), 10)}) END",
         field("ord"): f"concat_ws('/', {_digits(field('ts_ms'))}, {_digits(field('ord'), 10)})",
         field("ts_ns"): _digits(field("ts_ns")),
         field("ts_ms"): _digits(f"{field('ts_ms')} * 1000000"),
@@ -137,7 +143,7 @@ def _flat_field(field: str) -> str:
 
 _OPERATION = EventColumn("_change_operation_type", "string", "e.op")
 _ORIGIN = EventColumn("_event_origin_ts_ms", "bigint", "e.source.ts_ms")
-_DEBEZIUM_TABLE = "concat_ws('.', e.source.db, e.source.schema, e.source.table)"
+_DEBEZIUM_TABLE = "concat_ws('.', e.source.db, e.source.schema, e.source.`table`)"
 _POSTGRES_PAYLOAD = "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
 _FILLS = MappingProxyType({"hoodie.datasource.write.payload.class": _POSTGRES_PAYLOAD})
 
@@ -161,14 +167,18 @@ _POSTGRES = Preset(
 )
 
 
+_MYSQL_LOAD = _is_load("e.op", "e.source.file")
+
 _MYSQL = Preset(
     name="debezium_mysql",
     header={**_DEBEZIUM_HEADER, "source.file": "string", "source.pos": "bigint", "source.row": "bigint"},
     kind=_DEBEZIUM_KIND,
     ordering=(
-        EventColumn("_event_bin_number", "bigint", _file_number("e.source.file")),
+        EventColumn("_event_bin_number", "bigint", f"if({_MYSQL_LOAD}, -1, {_file_number('e.source.file')})"),
         # Below 0 where the binlog has no position of the event, as from MariaDB 11.4 on by default: there is no order.
-        EventColumn("_event_pos", "bigint", "if(e.source.pos < 0, NULL, e.source.pos)"),
+        EventColumn(
+            "_event_pos", "bigint", f"CASE WHEN {_MYSQL_LOAD} THEN 0 WHEN e.source.pos >= 0 THEN e.source.pos END"
+        ),
         EventColumn("_event_row", "bigint", "coalesce(e.source.row, 0)"),
     ),
     stored=(_OPERATION, _ORIGIN),
@@ -254,7 +264,7 @@ _MAXWELL = Preset(
     after="data",
     before="old",
     before_is_partial=True,
-    source_table="concat_ws('.', e.database, e.table)",
+    source_table="concat_ws('.', e.database, e.`table`)",
     record_key="primary_key_columns",
 )
 
@@ -279,7 +289,7 @@ _CANAL = Preset(
     before="old",
     before_is_partial=True,
     rows="data",
-    source_table="concat_ws('.', e.database, e.table)",
+    source_table="concat_ws('.', e.database, e.`table`)",
     record_key="pkNames",
     texts=True,
     binaries="latin1",
@@ -349,7 +359,7 @@ _OGG = Preset(
  WHEN e.op_type IS NOT NULL THEN '{REFUSED}OPERATION_UNKNOWN'
  ELSE '{REFUSED}ENVELOPE_UNKNOWN' END""",
     ordering=(EventColumn("_event_pos", "string", "lpad(e.pos, greatest(20, length(e.pos)), '0')"),),
-    source_table="e.table",
+    source_table="e.`table`",
     record_key="primary_keys",
     texts=True,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from merganser._expressions import literal, quoted
+from merganser._expressions import literal, quoted, type_text
 
 Write = Callable[[Any], str]
 """Writes an expression inside another one."""
@@ -66,7 +66,7 @@ def _case(node: Any, write: Write) -> str:
 
 
 def _cast(node: Any, write: Write) -> str:
-    kind = node._data_type if isinstance(node._data_type, str) else node._data_type.simpleString()
+    kind = node._data_type if isinstance(node._data_type, str) else type_text(node._data_type)
     function = "TRY_CAST" if getattr(node, "_eval_mode", None) == "try" else "CAST"
     return f"{function}({write(node._expr)} AS {kind})"
 
@@ -74,7 +74,7 @@ def _cast(node: Any, write: Write) -> str:
 def _literal(node: Any, _: Write) -> str:
     kind, value = node._dataType, node._value
     if value is None:
-        return "NULL" if isinstance(kind, T.NullType) else f"CAST(NULL AS {kind.simpleString()})"
+        return "NULL" if isinstance(kind, T.NullType) else f"CAST(NULL AS {type_text(kind)})"
     if isinstance(kind, T.TimestampType):
         moment = datetime.fromtimestamp(value // 1_000_000, timezone.utc).replace(microsecond=value % 1_000_000)
         return literal(moment)

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, Union
 
 from pyspark.sql import Column
+from pyspark.sql import types as T
 
 from merganser._arguments import is_column, is_name, kind
 from merganser._values import plain
@@ -129,14 +130,34 @@ def assignments_of(argument: str, assignments: object, parts: Parts) -> list[tup
 
 
 def name_text(column: object) -> str:
-    """The name of a column as SQL; one with a backtick is SQL already.
+    """The name of a column, or of a field inside one, as SQL; one with a backtick is SQL already.
+
+    All are quoted: which words need it depends on the session's settings.
 
     Raises:
         TypeError: It is no name.
     """
     if not isinstance(column, str):
         raise TypeError(f"Columns are named by strings, not by a {kind(column)}")
-    return column if is_name(column) or "`" in column else quoted(column)
+    if "`" in column:
+        return column
+    return ".".join(map(quoted, column.split("."))) if is_name(column) else quoted(column)
+
+
+def type_text(kind: T.DataType, name: Callable[[str], str] | None = None) -> str:
+    """A type as SQL.
+
+    Args:
+        kind: The type.
+        name: The names of fields as SQL; ``None`` quotes them.
+    """
+    if isinstance(kind, T.StructType):
+        return f"struct<{', '.join(f'{(name or quoted)(one.name)}: {type_text(one.dataType, name)}' for one in kind)}>"
+    if isinstance(kind, T.ArrayType):
+        return f"array<{type_text(kind.elementType, name)}>"
+    if isinstance(kind, T.MapType):
+        return f"map<{type_text(kind.keyType, name)}, {type_text(kind.valueType, name)}>"
+    return kind.simpleString()
 
 
 def quoted(name: str) -> str:
@@ -184,7 +205,5 @@ def literal(value: Any) -> str:
 
 
 def _interval(value: timedelta) -> str:
-    sign, rest = ("-", -value) if value < timedelta() else ("", value)
-    minutes, seconds = divmod(rest.seconds, 60)
-    clock = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{rest.microseconds:06}"
-    return f"INTERVAL '{sign}{rest.days} {clock}' DAY TO SECOND"
+    # A literal is of another type under spark.sql.legacy.interval.enabled.
+    return f"make_dt_interval({value.days}, 0, 0, {value.seconds}.{value.microseconds:06}BD)"

@@ -241,12 +241,16 @@ def _translating() -> Iterator[None]:
 
 
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a CALL and the values of its parameters; no argument becomes part of the statement's text."""
+    """Return a CALL and the values of its parameters; no argument becomes part of the statement's text.
+
+    A parameter has a prefix, since names of arguments such as ``table`` may be reserved words of the grammar.
+    """
     maps = {name: value for name, value in arguments.items() if isinstance(value, Mapping)}
     if options:
         maps["options"] = options
     values = {name: value for name, value in arguments.items() if name not in maps}
-    listed = [f"{name} => :{name}" for name in values]
+    listed = [f"{name} => :of_{name}" for name in values]
+    values = {f"of_{name}": value for name, value in values.items()}
     number = 0
     for name, entries in maps.items():
         pairs: list[str] = []

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._statements import call
 from merganser._transport import Transport
 from merganser._wire import built
 from merganser.config import Options, merged_options
@@ -59,9 +60,7 @@ class TableInspection:
 
         Its columns are those of ``CALL explain_record``.
         """
-        arguments = {"path": self.path, **_explained(key, partition)}
-        named = ", ".join(f"{name} => :{name}" for name in arguments)
-        return self._spark.sql(f"CALL explain_record({named})", arguments)
+        return self._spark.sql(*call("explain_record", {}, {"path": self.path, **_explained(key, partition)}))
 
     def verify(
         self, sample: int | None = None, *, repair: bool = False, options: Options | None = None

@@ -266,8 +266,8 @@ class Merge:
             raise ValueError("The merge has no clause: add one, such as .when_matched_update()")
         evolves = "WITH SCHEMA EVOLUTION " if self.evolves_schema and self._transport().has_evolution_clause else ""
         lines = [
-            f"MERGE {evolves}INTO {parts.name(self.target)} AS {self.target_alias}",
-            f"USING {source} AS {self.source_alias}",
+            f"MERGE {evolves}INTO {parts.name(self.target)} AS {quoted(self.target_alias)}",
+            f"USING {source} AS {quoted(self.source_alias)}",
             f"ON {self._on(parts)}",
         ]
         return "\n".join(lines + [self._clause(clause, parts) for clause in self.clauses])
@@ -276,7 +276,8 @@ class Merge:
         if not isinstance(self.on, tuple):
             return condition_text("on", self.on, parts)
         names = [parts.name(name_text(column)) for column in self.on]
-        return " AND ".join(f"{self.target_alias}.{name} = {self.source_alias}.{name}" for name in names)
+        target, source = quoted(self.target_alias), quoted(self.source_alias)
+        return " AND ".join(f"{target}.{name} = {source}.{name}" for name in names)
 
     def _clause(self, clause: Clause, parts: Parts) -> str:
         when = "NOT MATCHED BY SOURCE" if isinstance(clause, _BY_SOURCE) else "MATCHED"
@@ -317,7 +318,7 @@ class Merge:
             raise ValueError(f"except_ has {unknown}, but the table's columns are {known}")
         left = {name.lower() for name in omitted}
         return [
-            (parts.name(name_text(name)), f"{self.source_alias}.{parts.name(quoted(name))}")
+            (parts.name(quoted(name)), f"{quoted(self.source_alias)}.{parts.name(quoted(name))}")
             for name in columns
             if name.lower() not in left
         ]

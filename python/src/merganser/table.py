@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from merganser._foreign_names import NamesOurs, attribute
 from merganser._shown import Results
+from merganser._statements import call
 from merganser.apply_changes import TableChanges
 from merganser.config import TableType
 from merganser.creation import TableCreation
@@ -164,8 +165,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
             procedure: Its name; ``docs/sql.md`` lists them.
             **arguments: Its arguments beside the table.
         """
-        values = {"path": self.path, **arguments}
-        return self._spark.sql(f"CALL {procedure}({', '.join(f'{name} => :{name}' for name in values)})", values)
+        return self._spark.sql(*call(procedure, {}, {"path": self.path, **arguments}))
 
     if not TYPE_CHECKING:  # for type checkers a missing name stays one
 

@@ -29,8 +29,8 @@ LITERALS = [
     (b"\x01\xff", "X'01ff'"),
     (datetime.date(2026, 1, 31), "DATE'2026-01-31'"),
     (datetime.datetime(2026, 1, 31, 12, 30), "TIMESTAMP'2026-01-31 12:30:00'"),
-    (datetime.timedelta(days=1), "INTERVAL '1 00:00:00.000000' DAY TO SECOND"),
-    (-datetime.timedelta(hours=25, microseconds=5), "INTERVAL '-1 01:00:00.000005' DAY TO SECOND"),
+    (datetime.timedelta(days=1), "make_dt_interval(1, 0, 0, 0.000000BD)"),
+    (-datetime.timedelta(hours=25, microseconds=5), "make_dt_interval(-2, 0, 0, 82799.999995BD)"),
     ([1, None], "array(1, NULL)"),
     (numpy.float64(1.5), "1.5D"),
     (numpy.float32(1.5), "1.5D"),
@@ -45,7 +45,7 @@ LITERALS = [
     (pandas.NaT, "NULL"),
     (pandas.NA, "NULL"),
     (pandas.Timestamp("2026-01-31 12:30:00.123456789"), "TIMESTAMP'2026-01-31 12:30:00.123456'"),
-    (pandas.Timedelta("1 days"), "INTERVAL '1 00:00:00.000000' DAY TO SECOND"),
+    (pandas.Timedelta("1 days"), "make_dt_interval(1, 0, 0, 0.000000BD)"),
 ]
 
 

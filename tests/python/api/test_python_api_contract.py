@@ -331,7 +331,7 @@ def snake(wire: dict[str, Any]) -> dict[str, Any]:
 def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
     session: Any = Remote([snake(INFO)])
     table = merganser.Table.load(session, "trips")
-    assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "trips"})
+    assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "trips"})
     session.answer = answer
     return table, session
 
@@ -339,7 +339,7 @@ def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
 def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
     table, session = remote_table([snake(INFO)])
     assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
-    assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "/lake/trips"})
+    assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "/lake/trips"})
     session.answer = [snake(COMMIT)]
     rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
     options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
@@ -347,13 +347,13 @@ def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> No
     assert (result.inserted, result.late, result.appended_deletes, result.files) == (1, 4, 13, 8)
     ((statement, values),) = session.statements
     assert statement == (
-        "CALL write_rows(source => :source, path => :path, operation => :operation, "
+        "CALL write_rows(source => :of_source, path => :of_path, operation => :of_operation, "
         "options => map(:key0, :value0, :key1, :value1))"
     )
-    assert values.pop("source").startswith("merganser_rows_")
+    assert values.pop("of_source").startswith("merganser_rows_")
     assert values == {
-        "path": "/lake/trips",
-        "operation": "upsert",
+        "of_path": "/lake/trips",
+        "of_operation": "upsert",
         "key0": "hoodie.combine.before.insert",
         "value0": "false",
         "key1": "hoodie.x",

@@ -84,17 +84,17 @@ def test_a_merge_shows_its_statement_which_runs_as_it_is(
     changes = rows((1, "a", 6, 1.5), (5, "b", 1, 5.0))
     merge = trips.merge(changes).when_matched_update(except_="fare").when_not_matched_insert(except_=["fare"])
     assert merge.sql().splitlines() == [
-        f"MERGE INTO merganser.`{trips.path}` AS t",
-        "USING {source} AS s",
-        "ON t.id = s.id",
-        "WHEN MATCHED THEN UPDATE SET id = s.`id`, day = s.`day`, ts = s.`ts`",
-        "WHEN NOT MATCHED THEN INSERT (id, day, ts) VALUES (s.`id`, s.`day`, s.`ts`)",
+        f"MERGE INTO merganser.`{trips.path}` AS `t`",
+        "USING {source} AS `s`",
+        "ON `t`.`id` = `s`.`id`",
+        "WHEN MATCHED THEN UPDATE SET `id` = `s`.`id`, `day` = `s`.`day`, `ts` = `s`.`ts`",
+        "WHEN NOT MATCHED THEN INSERT (`id`, `day`, `ts`) VALUES (`s`.`id`, `s`.`day`, `s`.`ts`)",
     ]
     (row,) = spark.sql(merge.sql(), source=changes).collect()
     assert (row["inserted"], row["updated"]) == (1, 1)
     assert content(trips.df(where="id IN (1, 5)")) == [(1, "a", 6, 1.0), (5, "b", 1, None)]
     by_view = trips.merge("SELECT 2L AS id, '{x}' AS note", "id").when_matched_delete("s.note = '{x}'")
-    assert by_view.sql().splitlines()[1] == "USING (SELECT 2L AS id, '{x}' AS note) AS s"
+    assert by_view.sql().splitlines()[1] == "USING (SELECT 2L AS id, '{x}' AS note) AS `s`"
     assert by_view.execute().deleted == 1
 
 

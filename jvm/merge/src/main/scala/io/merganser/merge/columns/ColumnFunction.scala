@@ -298,9 +298,10 @@ object ColumnFunction {
   /** Those of any type, so that they can be the default of columns that are added later. */
   val ofAnyType: Seq[ColumnFunction] = Seq(Last, LastNonNull, First, FirstNonNull)
 
-  private val WithSeparator = """(?is)concat\s*\(\s*'((?:[^']|'')*)'\s*\)""".r
+  // Possessive: a greedy repetition of alternatives takes a stack frame for each character.
+  private val WithSeparator = """(?is)concat\s*\(\s*'((?:[^']|'')*+)'\s*\)""".r
 
-  private val WithExpression = """(?is)expr\s*\(\s*'((?:[^']|'')*)'\s*\)""".r
+  private val WithExpression = """(?is)expr\s*\(\s*'((?:[^']|'')*+)'\s*\)""".r
 
   /** An expression is not checked: that needs the table's columns. */
   def parse(text: String): Option[ColumnFunction] = text.trim match {

@@ -103,7 +103,7 @@ private[service] object RestoredRows {
     val (before, after) = (ChangeRecords.Before, ChangeRecords.After)
     def path(name: String) =
       if (table.schema.fieldNames.contains(name)) Names.quoted(name)
-      else name.split('.').map(Names.quoted).mkString(".")
+      else Names.quotedPath(name)
     def field(name: String): Column = coalesce(col(s"$after.${path(name)}"), col(s"$before.${path(name)}"))
     val fields                      = (table.config.partitionFields ++ table.config.recordKeyFields).distinct
     val id                          = struct(fields.zipWithIndex.map { case (name, i) => field(name).as(s"f$i") }: _*)

@@ -1,6 +1,6 @@
 package io.merganser.spark.source
 
-import io.merganser.table.options.OwnProperties
+import io.merganser.table.options.{Names, OwnProperties}
 import io.merganser.table.settings.LikeSettings
 import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
@@ -24,7 +24,7 @@ private[spark] final class LikeTable(like: MerganserTable, explicit: Map[String,
 
   def partitions: Array[Transform] =
     if (LikeSettings.setsPartitions(explicit)) Array.empty
-    else config.partitionFields.map(c => Expressions.identity(c): Transform).toArray
+    else config.partitionFields.map(c => Expressions.identity(Names.quotedPath(c)): Transform).toArray
 
   /** With those that Spark reserves. */
   def properties: util.Map[String, String] = {

@@ -7,7 +7,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.stream.TableStream
 import io.merganser.spark.write.Replaced
 import io.merganser.table.change.ChangedRows
-import io.merganser.table.options.Options
+import io.merganser.table.options.{Names, Options}
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{ChangesConfig, ReadConfig, ShownSettings}
 import io.merganser.table.timeline.AsOf
@@ -102,7 +102,8 @@ class MerganserTable private[source] (
   }
 
   override def partitioning(): Array[Transform] =
-    entry.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
+    entry.toSeq.flatMap(_ => opened.config.partitionFields)
+      .map(field => Expressions.identity(Names.quotedPath(field)): Transform).toArray
 
   /** The properties of its catalog entry, and the settings that the table itself stores. */
   override def properties(): util.Map[String, String] = entry.fold(Map.empty[String, String]) { declaredProperties =>

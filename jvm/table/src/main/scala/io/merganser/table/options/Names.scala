@@ -10,4 +10,7 @@ object Names {
 
   /** In backticks, so that SQL takes each character literally. */
   def quoted(name: String): String = "`" + name.replace("`", "``") + "`"
+
+  /** A column, or a field inside structs such as `meta.region`, with each of its names in backticks. */
+  def quotedPath(field: String): String = field.split('.').map(quoted).mkString(".")
 }

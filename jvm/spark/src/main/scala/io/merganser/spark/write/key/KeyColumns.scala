@@ -2,7 +2,7 @@ package io.merganser.spark.write.key
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.Names.quoted
-import io.merganser.table.options.Options
+import io.merganser.table.options.{Names, Options}
 import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.settings.KeyGenerator
@@ -153,7 +153,7 @@ object KeyColumns {
     val found = FrameCheck.find(schema, field)
       .getOrElse(throw new IllegalStateException(s"no column '$field' among ${schema.fieldNames.mkString(", ")}"))
     val topLevel = schema.fieldNames.exists(_.equalsIgnoreCase(field))
-    val name     = if (topLevel) quoted(found.name) else field.split('.').map(quoted).mkString(".")
+    val name     = if (topLevel) quoted(found.name) else Names.quotedPath(field)
     (col(name), found.dataType)
   }
 

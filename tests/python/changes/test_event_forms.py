@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from change_events import envelope, order, postgres
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 from recorded_events import flattened
 
 import merganser
@@ -128,3 +129,29 @@ def test_a_table_of_the_source_is_named_by_its_last_parts_too(spark: SparkSessio
         lines(spark, one, two, one + two), preset="debezium_postgres", source_table="public.t2", quarantine=True
     )
     assert (done.upserts, dict(done.skipped), dict(done.quarantined)) == (1, {"other_table": 1}, {"JSON_TRAILING": 1})
+
+
+def test_columns_whose_names_differ_in_case_only_are_refused_by_their_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    row = {"id": 1, "Name": "a", "name": "b"}
+    both = lines(spark, postgres("c", 1, row, columns=None))
+    described = [{"type": "string", "optional": True, "field": column} for column in ("Name", "name")]
+    described.append({"type": "int32", "optional": False, "field": "id"})
+    typed = spark.createDataFrame([], "op string, after struct<id: int, name: string>, source struct<lsn: bigint>")
+    alike = T.StructType([T.StructField(column, T.StringType()) for column in ("Name", "name", "id")])
+    struct = spark.createDataFrame([], T.StructType([typed.schema["op"], T.StructField("after", alike)]))
+    for number, frame in enumerate((both, lines(spark, postgres("c", 1, row, columns=described)), struct)):
+        with pytest.raises(merganser.MerganserError, match="'Name' and 'name': their names differ in case") as raised:
+            Table.create_for_changes(spark, str(tmp_path / str(number)), frame, preset="debezium_postgres", keys="id")
+        assert raised.value.condition == "CHANGES_COLUMNS_ALIKE"
+    given: dict[str, Any] = {"preset": "debezium_postgres", "except_columns": "name"}
+    table = Table.create_for_changes(spark, str(tmp_path / "t"), both, keys="id", **given)
+    with pytest.raises(merganser.MerganserError, match="'Name' and 'name'"):
+        table.apply_changes(both, preset="debezium_postgres")
+    table.apply_changes(both, **given)
+    other = lines(spark, postgres("u", 2, {"id": 2, "NAME": "c"}, columns=None))
+    table.apply_changes(other, **given)
+    assert content(table, "id", "Name") == [(1, "a"), (2, None)]
+    table.apply_changes(other, preset="debezium_postgres")
+    assert content(table, "id", "Name") == [(1, "a"), (2, "c")]

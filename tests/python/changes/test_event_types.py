@@ -133,3 +133,24 @@ MYSQL = {
 @pytest.mark.parametrize("name", MYSQL)
 def test_a_name_of_a_type_in_mysql_is_a_type_of_a_column(name: str) -> None:
     assert mysql_type(name).simpleString() == MYSQL[name]
+
+
+def test_a_value_that_does_not_fit_is_named_by_its_place_in_the_event(spark: SparkSession, tmp_path: Path) -> None:
+    columns = "id bigint, n int, tags array<string>, point struct<x: double, y: double>"
+    table = Table.create_for_changes(spark, str(tmp_path / "t"), columns, preset="debezium_postgres", keys="id")
+    good = {"id": 1, "n": 1, "tags": ["a"], "point": {"x": 1.0, "y": 2.0}}
+    places: dict[str, dict[str, Any]] = {
+        "n": {"after": {**good, "n": {"a": 1}}},
+        "n, tags": {"after": {**good, "n": "one", "tags": 5}},
+        "point.y": {"after": {**good, "point": {"x": 1.0, "y": []}}},
+        "before.n": {"before": {**good, "n": "one"}, "after": good},
+        "source.lsn": {"after": good, "source": {"lsn": "high"}},
+    }
+    values = [json.dumps({"op": "u", "source": {"lsn": 5}, **event}) for event in places.values()]
+    values.append(json.dumps({"schema": None, "payload": json.loads(values[0])}))
+    frame = spark.createDataFrame([(value,) for value in values], "value string").coalesce(1)
+    with pytest.raises(merganser.EventsRefusedError, match=r"6 VALUE_MALFORMED.*of VALUE_MALFORMED \(column n\)"):
+        table.apply_changes(frame, preset="debezium_postgres")
+    table.apply_changes(frame, preset="debezium_postgres", quarantine=True)
+    refused = Table.load(spark, f"{tmp_path}/t_quarantine").df().select("columns").collect()
+    assert sorted(row[0] for row in refused) == sorted([*places, "n"])

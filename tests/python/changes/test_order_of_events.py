@@ -125,3 +125,32 @@ def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSessio
         for op, file, at, name in (("u", "binlog.000001", 154, "changed"), ("r", "", 0, "loaded"))
     ]
     assert applied(spark, tmp_path / "flat", "debezium_flattened", *flat) == [(1, "changed")]
+
+
+def test_the_frames_own_column_orders_envelopes_that_have_no_position(spark: SparkSession, tmp_path: Path) -> None:
+    values = [
+        ("u", 12, {"id": 1, "name": "new"}),
+        ("c", 11, {"id": 1, "name": "old"}),
+        ("c", 13, {"id": 2, "name": "gone"}),
+        ("d", 14, {"id": 2}),
+    ]
+    rows = [
+        (json.dumps({"op": op, **({"before": row} if op == "d" else {"after": row})}), None, at)
+        for op, at, row in values
+    ]
+    kafka = spark.createDataFrame(rows, "value string, key string, offset long").coalesce(1)
+    given: dict[str, Any] = {"preset": "debezium_generic", "sequence_by": "offset"}
+    table = Table.create_for_changes(spark, str(tmp_path / "json"), kafka, keys="id", **given)
+    assert table.ordering_by == ("offset",)
+    table.apply_changes(kafka.limit(2), **given)
+    table.apply_changes(kafka, **given)
+    assert [tuple(row) for row in table.df().select("id", "name", "offset").collect()] == [(1, "new", 12)]
+    image = "struct<id: int, name: string>"
+    typed = kafka.selectExpr(f"from_json(value, 'op string, before {image}, after {image}') AS value", "offset")
+    for name, frame in (("value", typed), ("fields", typed.select("value.*", "offset"))):
+        other = Table.create_for_changes(spark, str(tmp_path / name), frame, keys="id", **given)
+        other.apply_changes(frame, **given)
+        assert [tuple(row) for row in other.df().select("id", "name", "offset").collect()] == [(1, "new", 12)]
+    both = events(spark, json.dumps({"op": "c", "after": {"id": 1, "offset": 5}})).selectExpr("*", "7L AS offset")
+    with pytest.raises(ValueError, match="which the frame has beside the events, and their rows have too"):
+        table.apply_changes(both, **given)

@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, Row
 
 from merganser.change_results import ApplyResult
+from merganser.changes._json import malformed_places
 from merganser.changes._preset import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._quarantine import refuse, write_quarantine
-from merganser.changes._reading import ARRIVAL, KIND, LACKS, OLD, SOURCE, Batch, read_batch, schema_of
+from merganser.changes._reading import (
+    ARRIVAL,
+    DETAIL,
+    EVENT,
+    KIND,
+    LACKS,
+    OLD,
+    SOURCE,
+    Batch,
+    read_batch,
+    schema_of,
+)
 from merganser.changes._source import read_once
 from merganser.changes._spec import Spec
 from merganser.changes._sql import field_of, functions, name, quoted
@@ -29,7 +41,7 @@ def apply_batch(
 ) -> ApplyResult:
     """Apply the events of a frame."""
     with ExitStack() as persisted:
-        with read_once(frame, spec.preset, target.keys) as source:
+        with read_once(frame, spec.preset, target.keys, target.sequence) as source:
             batch = read_batch(source, target, spec)
             events = batch.events.persist()
             persisted.callback(events.unpersist)
@@ -43,7 +55,7 @@ def apply_batch(
         _require_one_source(counted)
         refused = _named(found, REFUSED)
         if refused:
-            rejected = events.where(functions(frame).col(KIND).startswith(REFUSED))
+            rejected = _rejected(events, batch, spec)
             if spec.quarantine is None:
                 raise refuse(table.path, rejected, refused)
             write_quarantine(table, rejected, spec, txn)
@@ -65,6 +77,17 @@ def apply_batch(
         quarantine=spec.quarantine if refused else None,
         commit=commit,
     )
+
+
+def _rejected(events: DataFrame, batch: Batch, spec: Spec) -> DataFrame:
+    """The events that are refused, with the places of malformed values."""
+    F = functions(events)
+    rejected = events.where(F.col(KIND).startswith(REFUSED))
+    is_unnamed = (F.col(KIND) == f"{REFUSED}VALUE_MALFORMED") & F.col(DETAIL).isNull()
+    if not batch.places or not rejected.where(is_unnamed).limit(1).collect():
+        return rejected
+    places = malformed_places(rejected, EVENT, batch.places, spec.preset)
+    return rejected.withColumn(DETAIL, F.when(is_unnamed, places).otherwise(F.col(DETAIL)))
 
 
 def _counts(events: DataFrame, target: ChangeTarget) -> list[Row]:

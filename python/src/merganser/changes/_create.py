@@ -16,6 +16,9 @@ from merganser.changes._sql import field_of, name
 from merganser.changes._target import data_columns
 from merganser.config import IndexType
 
+#: For how many hours a new table retains deletes.
+RETAINED_HOURS = "48"
+
 _IGNORES_NULLS = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
 _PAYLOAD = "hoodie.datasource.write.payload.class"
 
@@ -29,6 +32,8 @@ class NewTable:
     ordering_by: tuple[str, ...]
     index: IndexType | None
     options: dict[str, str]
+    moves_rows: bool
+    """Whether a change may move a row to another partition; a delete may not name any then."""
 
 
 def new_table(
@@ -49,14 +54,15 @@ def new_table(
     if isinstance(rows, T.StructType):
         columns = rows
     else:
-        with read_once(rows, spec.preset, keys) as events:
+        with read_once(rows, spec.preset, keys, spec.sequence_by) as events:
             keys = keys or first_key_fields(events, spec.preset)
             needed = (*keys, *(column.partition(":")[0] for column in partitions), *spec.sequence_by)
             only = None if spec.only is None else (*spec.only, *needed)
             omitted = tuple(column for column in spec.except_columns if column not in needed)
             known = Target(T.StructType(), types_of(rows, spec.types), only, omitted)
-            found = parsed(events, spec.preset, keys, known).columns
-        columns = T.StructType([T.StructField(column, value.target) for column, value in found.items()])
+            found = parsed(events, spec.preset, keys, known)
+            types = {**{column: value.target for column, value in found.columns.items()}, **found.of_frame}
+        columns = T.StructType([T.StructField(column, kind) for column, kind in types.items()])
     if not keys:
         raise ValueError("The events do not name their key; give the record key columns by keys=...")
     missing = [key for key in (*keys, *spec.sequence_by) if field_of(columns, key.partition(".")[0]) is None]
@@ -75,12 +81,14 @@ def new_table(
         raise ValueError(f"Preset '{spec.preset.name}' has no order of its own; give the column by sequence_by=...")
     taken = [column.name for column in extra if field_of(columns, column.name) is not None]
     extra = [column for column in extra if column.name not in taken]
+    moves = any(column.partition(":")[0] not in keys for column in partitions)
     sample = ", ".join(f"{name(column.name)} {column.type}" for column in extra)
     return NewTable(
         schema=T.StructType([*columns.fields, *_fields(sample)]),
         record_key=keys,
         ordering_by=ordering,
-        index=index or _index(keys, partitions),
+        index=index or (IndexType.GLOBAL_SIMPLE if moves else None),  # its key must be found in all partitions
+        moves_rows=moves,
         options=_options(spec, spec.ignores_nulls(data_columns(columns, (*keys, *ordering), spec))),
     )
 
@@ -89,12 +97,6 @@ def _fields(ddl: str) -> list[T.StructField]:
     types = {"string": T.StringType(), "bigint": T.LongType(), "int": T.IntegerType()}
     parts = [part.rpartition(" ") for part in ddl.split(", ")] if ddl else []
     return [T.StructField(column.strip("`"), types[kind]) for column, _, kind in parts]
-
-
-def _index(keys: Sequence[str], partitions: Sequence[str]) -> IndexType | None:
-    """A change of a partition column moves a row, so its key must be found in all partitions."""
-    moves = [column for column in partitions if column.partition(":")[0] not in keys]
-    return IndexType.GLOBAL_SIMPLE if moves else None
 
 
 def _options(spec: Spec, ignores_nulls: bool | None) -> dict[str, str]:

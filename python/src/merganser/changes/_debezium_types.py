@@ -12,7 +12,7 @@ from merganser.changes import _values as values
 from merganser.changes._fitting import column_type, fitted, mixed
 from merganser.changes._parsed import Target
 from merganser.changes._preset import Preset
-from merganser.changes._sql import let, text
+from merganser.changes._sql import let, text, type_text
 from merganser.changes._values import Value
 
 _PLAIN: Mapping[str, T.DataType] = {
@@ -153,7 +153,7 @@ def _variable_scale(table: T.DataType | None, placeholder: str | None) -> Value:
     exact = let("u", f"cast({integer} AS string)", number)
     marker = f"{{x}}.value = base64(encode({text(placeholder)}, 'UTF-8'))" if placeholder else None
     if isinstance(table, T.DecimalType):
-        return Value(wire, table, f"try_cast({exact} AS {table.simpleString()})", marker)
+        return Value(wire, table, f"try_cast({exact} AS {type_text(table)})", marker)
     return Value(wire, T.StringType(), exact, marker)
 
 

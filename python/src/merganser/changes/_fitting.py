@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import types as T
 
-from merganser.changes._sql import let, text
+from merganser.changes._sql import let, text, type_text
 from merganser.changes._values import (
     SCHEMA,
     Value,
@@ -43,16 +43,16 @@ def by_table(
         if texts:
             return Value(T.StringType(), table, exact_decimal(table), is_text(placeholder))
         wire = T.DecimalType(38, 38 - (table.precision - table.scale))  # more digits than a cast may round away
-        return Value(wire, table, f"if(cast({{x}} AS {table.simpleString()}) = {{x}}, {{x}}, NULL)")
+        return Value(wire, table, f"if(cast({{x}} AS {type_text(table)}) = {{x}}, {{x}}, NULL)")
     if texts and isinstance(table, (T.IntegralType, T.FractionalType, T.BooleanType)):
-        return Value(T.StringType(), table, f"try_cast({{x}} AS {table.simpleString()})")
+        return Value(T.StringType(), table, f"try_cast({{x}} AS {type_text(table)})")
     return same(table)
 
 
 def exact_decimal(kind: T.DecimalType) -> str:
     """A decimal from its text; null where a cast would round it."""
     wide = f"decimal(38,{38 - (kind.precision - kind.scale)})"
-    own = f"try_cast({{x}} AS {kind.simpleString()})"
+    own = f"try_cast({{x}} AS {type_text(kind)})"
     return own if kind.precision == 38 else f"if({own} = try_cast({{x}} AS {wide}), {own}, NULL)"
 
 
@@ -62,7 +62,7 @@ def _number_or_text(table: T.DataType, number: str, placeholder: str | None) -> 
 
 
 def _time_of_text(table: T.DataType) -> str:
-    written = f"try_cast({{x}} AS {table.simpleString()})"
+    written = f"try_cast({{x}} AS {type_text(table)})"
     if isinstance(table, T.TimestampType):  # without a zone it is UTC, whatever the zone of the session
         is_local = "{x} RLIKE '^[0-9]+-[0-9]+-[0-9]+([ T][0-9:.]+)?$'"
         zone = "if(length({x}) > 10, 'Z', 'T00:00:00Z')"
@@ -174,7 +174,7 @@ def fitted(value: Value, kind: T.DataType, placeholder: str | None, binaries: st
 
 def _cast(own: T.DataType, kind: T.DataType) -> str:
     """``v`` of one type in another one; null where that would change it."""
-    name, lost = kind.simpleString(), f"cast(NULL AS {kind.simpleString()})"
+    name, lost = type_text(kind), f"cast(NULL AS {type_text(kind)})"
     if fits(own, kind):
         return f"cast(v AS {name})"
     if isinstance(own, _NESTED) or isinstance(kind, _NESTED) or isinstance(own, T.BinaryType):
@@ -185,7 +185,7 @@ def _cast(own: T.DataType, kind: T.DataType) -> str:
         return _time_of_text(kind).replace("{x}", "v")
     if isinstance(own, _NUMBERS) and isinstance(kind, _NUMBERS):
         there = f"try_cast(v AS {name})"
-        return f"if(try_cast({there} AS {own.simpleString()}) = v, {there}, NULL)"
+        return f"if(try_cast({there} AS {type_text(own)}) = v, {there}, NULL)"
     local = "v"
     if isinstance(own, T.TimestampType):  # as the wall clock of UTC, whatever the zone of the session
         local = wall_clock("micros", None).of("unix_micros(v)")
@@ -207,17 +207,17 @@ def mixed(options: Mapping[int, Value], kind: T.DataType, placeholder: str | Non
     cases, lacks = [], []
     for number, option in options.items():
         one = fitted(option, kind, placeholder, binaries)
-        wire = option.wire.simpleString()
+        wire = type_text(option.wire)
         given = "{x}"
         if isinstance(option.wire, _NESTED):
             given = f"from_json(concat('{{\"c\":', {{x}}, '}}'), {text('c ' + wire)}).c"
         elif not isinstance(option.wire, T.StringType):
             given = f"try_cast({{x}} AS {wire})"
-        cases.append(f"WHEN {number}L THEN cast({one.of(given)} AS {kind.simpleString()})")
+        cases.append(f"WHEN {number}L THEN cast({one.of(given)} AS {type_text(kind)})")
         marker = unavailable(one, placeholder) if placeholder else None
         if marker is not None:
             lacks.append(f"WHEN {number}L THEN {marker.replace('{x}', given)}")
     bare = fitted(same(T.StringType()), kind, placeholder, binaries)
-    cases.append(f"ELSE cast({bare.sql} AS {kind.simpleString()})")
+    cases.append(f"ELSE cast({bare.sql} AS {type_text(kind)})")
     is_lacking = f"coalesce(CASE {SCHEMA} {' '.join(lacks)} ELSE false END, false)" if lacks else None
     return Value(T.StringType(), kind, f"CASE {SCHEMA} {' '.join(cases)} END", is_lacking)

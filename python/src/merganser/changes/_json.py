@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -19,6 +19,7 @@ from merganser.changes._parsed import (
     ALL,
     BEFORE,
     CORRUPT,
+    FRAME,
     HEADER,
     KEY,
     KEYS,
@@ -37,20 +38,28 @@ _INFERRED = ("boolean", "bigint", "double")
 _END = "merganser.end"
 
 
-def texts(frame: DataFrame, preset: Preset) -> DataFrame:
-    """The events of a frame as text, with what all later steps need to know of each."""
+def texts(frame: DataFrame, preset: Preset, more: Sequence[str] = ()) -> DataFrame:
+    """The events of a frame as text, with what all later steps need to know of each, and more columns."""
     schema = frame.schema
     column = "value" if "value" in schema.fieldNames() else schema[0].name
     has_key = "key" in schema.fieldNames() and isinstance(schema["key"].dataType, TEXTUAL)
     key = "cast(`key` AS string)" if has_key else "cast(NULL AS string)"
-    read = frame.selectExpr(f"cast({name(column)} AS string) AS {RAW}", f"{key} AS {KEY}")
-    # Connect's converter writes these two fields and no others; a row may have a column of either name.
-    fields = f"json_object_keys({RAW})"
-    wrapper = f"array_contains({fields}, 'payload') AND size(array_except({fields}, array('schema', 'payload'))) = 0"
-    wrapped = f"coalesce({wrapper}, false)" if preset.has_schema else "false"
+    read = frame.selectExpr(f"cast({name(column)} AS string) AS {RAW}", f"{key} AS {KEY}", *more)
+    wrapped = _is_wrapped(RAW) if preset.has_schema else "false"
     described = f"if({WRAPPED}, get_json_object({RAW}, '$.schema'), NULL)"
     read = read.selectExpr("*", f"{wrapped} AS {WRAPPED}").selectExpr("*", f"{described} AS _s")
-    return read.selectExpr(RAW, KEY, WRAPPED, f"if(_s IS NULL, NULL, xxhash64(_s)) AS {SCHEMA}")
+    carried = (name(column) for column in read.columns if column.startswith(FRAME))
+    return read.selectExpr(RAW, KEY, WRAPPED, f"if(_s IS NULL, NULL, xxhash64(_s)) AS {SCHEMA}", *carried)
+
+
+def _is_wrapped(event: str) -> str:
+    """Whether an event is in a ``payload``: Connect's converter writes these two fields and no others.
+
+    A row may have a column of either name.
+    """
+    fields = f"json_object_keys({event})"
+    wrapper = f"array_contains({fields}, 'payload') AND size(array_except({fields}, array('schema', 'payload'))) = 0"
+    return f"coalesce({wrapper}, false)"
 
 
 def has_trailing() -> str:
@@ -90,7 +99,55 @@ def of_json(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target: Tar
     read = read.withColumn(ABSENT, F.expr(f"{RAW} IS NULL OR trim({RAW}) = 'null' OR {is_empty}"))
     read = read.withColumn(CORRUPT, F.expr(f"{RAW} IS NOT NULL AND ({is_corrupt})"))
     read = read.withColumn(KEYS, F.expr(f"named_struct({key_values})" if key_values else "cast(NULL AS string)"))
-    return Parsed(with_images(read, preset), columns, preset.before is not None, is_json=True)
+    places = _places(event, preset)
+    return Parsed(with_images(read, preset), columns, preset.before is not None, is_json=True, places=places)
+
+
+def _places(event: T.StructType, preset: Preset) -> dict[str, T.StructType]:
+    """Each value of an event by its place: that of a new row by its column, others by the path; and how it is read."""
+    new = {preset.rows and f"{preset.rows}[]", preset.after} - {None}
+    found = {}
+    for path, kind in _values_in(event):
+        head, _, rest = path.partition(".")
+        found[rest if head in new and rest else path] = T.StructType(kind.fields)
+    return found
+
+
+def _values_in(struct: T.StructType) -> Iterator[tuple[str, T.StructType]]:
+    """The paths of the values in a struct, each with the struct that has it alone."""
+    for field in struct.fields:
+        kind = field.dataType
+        inner = kind.elementType if isinstance(kind, T.ArrayType) else kind
+        if not isinstance(inner, T.StructType):
+            yield field.name, T.StructType([field])
+            continue
+        own = f"{field.name}[]" if inner is not kind else field.name
+        for path, below in _values_in(inner):
+            alone = T.ArrayType(below) if inner is not kind else below
+            yield f"{own}.{path}", T.StructType([T.StructField(field.name, alone)])
+
+
+def malformed_places(frame: DataFrame, event: str, places: Mapping[str, T.StructType], preset: Preset) -> Any:
+    """A column with the places of the values that make an event's text malformed; null if there are none.
+
+    Args:
+        frame: A frame of few events: each value is parsed by itself.
+        event: Its column with the text of an event.
+        places: Those of :attr:`Parsed.places`.
+        preset: How the events are read.
+    """
+    F = functions(frame)
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    corrupt = T.StructField(CORRUPT, T.StringType())
+    found = []
+    for place, alone in places.items():
+        read = F.from_json(F.col(event), T.StructType([*alone.fields, corrupt]), options)[CORRUPT]
+        if preset.has_schema:
+            inner = T.StructType([T.StructField("payload", alone), corrupt])
+            wrapped = F.from_json(F.col(event), inner, options)[CORRUPT]
+            read = F.when(F.expr(_is_wrapped(event)), wrapped).otherwise(read)
+        found.append(F.when(read.isNotNull(), F.lit(place)))
+    return F.nullif(F.concat_ws(", ", *found), F.lit("")) if found else F.lit(None)
 
 
 def with_images(read: DataFrame, preset: Preset) -> DataFrame:
@@ -105,7 +162,7 @@ def with_images(read: DataFrame, preset: Preset) -> DataFrame:
         after = "e" if preset.after is None else f"e.{quoted(preset.after)}"
         before = "cast(NULL AS string)" if preset.before is None else f"e.{quoted(preset.before)}"
         exploded = read.withColumn(AFTER, F.expr(after)).withColumn(BEFORE, F.expr(before))
-    return exploded.select(*ALL)
+    return exploded.select(*ALL, *(name(column) for column in exploded.columns if column.startswith(FRAME)))
 
 
 def key_fields(frame: DataFrame, preset: Preset) -> tuple[str, ...]:
@@ -166,12 +223,9 @@ def _json_columns(frame: DataFrame, preset: Preset, target: Target) -> dict[str,
     schemas = {row[SCHEMA]: schema for row in found if isinstance(schema := _schema(row["s"]), dict)}
     described = image_fields(schemas, preset.header if preset.after is None else None)
     bare = sorted({field for row in found for field in row["f"] or ()})
-    columns = {
-        column: value_of(column, kinds, target, preset)
-        for column, kinds in described.items()
-        if is_row_column(column, preset) and target.applies(column)
-    }
-    rest = [c for c in bare if c not in columns and is_row_column(c, preset) and target.applies(c)]
+    applied = target.applied(c for c in dict.fromkeys((*described, *bare)) if is_row_column(c, preset))
+    columns = {column: value_of(column, described[column], target, preset) for column in applied if column in described}
+    rest = [column for column in applied if column not in described]
     named = _named_types(frame, preset, rest)
     known = [
         (column, kind)
@@ -272,17 +326,17 @@ def _inferred(frame: DataFrame, preset: Preset, new: list[str]) -> dict[str, Val
     if not new:
         return {}
     image = f"coalesce({', '.join(_image_text(path) for path in _image_paths(preset))})"
+    # A value that is not of a type is null, whatever the others of its row are: each type reads a row once.
+    reads = {kind: ", ".join(f"{name(column)} {kind}" for column in new) for kind in ("string", *_INFERRED)}
+    rows = frame.selectExpr(f"{image} AS i")
+    rows = rows.selectExpr(*(f"from_json(i, {text(columns)}) AS _{kind}" for kind, columns in reads.items()))
     checks = []
-    for at, column in enumerate(new):
-
-        def value(kind: str, column: str = column) -> str:
-            return f"from_json(i, {text(f'{name(column)} {kind}')}).{name(column)}"
-
-        exists = f"{value('string')} IS NOT NULL"
+    for at, column in enumerate(map(name, new)):
+        exists = f"_string.{column} IS NOT NULL"
         checks.append(f"max({exists}) AS n{at}")
-        checks.append(f"min(if({exists}, {value('string')} RLIKE '^-?[0-9]+$', NULL)) AS integer{at}")
-        checks += [f"min(if({exists}, {value(kind)} IS NOT NULL, NULL)) AS {kind}{at}" for kind in _INFERRED]
-    (row,) = frame.selectExpr(f"{image} AS i").selectExpr(*checks).collect()
+        checks.append(f"min(if({exists}, _string.{column} RLIKE '^-?[0-9]+$', NULL)) AS integer{at}")
+        checks += [f"min(if({exists}, _{kind}.{column} IS NOT NULL, NULL)) AS {kind}{at}" for kind in _INFERRED]
+    (row,) = rows.selectExpr(*checks).collect()
     types: dict[str, T.DataType] = {"boolean": T.BooleanType(), "bigint": T.LongType(), "double": T.DoubleType()}
     columns = {}
     for at, column in enumerate(new):

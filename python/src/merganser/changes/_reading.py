@@ -11,11 +11,11 @@ from pyspark.sql import types as T
 
 from merganser.changes import _values as values
 from merganser.changes._json import has_trailing, is_other_table
-from merganser.changes._parsed import ABSENT, AFTER, BEFORE, CORRUPT, KEY, KEYS, RAW, Parsed, Target
+from merganser.changes._parsed import ABSENT, AFTER, BEFORE, CORRUPT, FRAME, KEY, KEYS, RAW, Parsed, Target
 from merganser.changes._preset import DELETE, LOAD, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._source import parsed
 from merganser.changes._spec import Spec
-from merganser.changes._sql import field_of, functions, name, quoted, text
+from merganser.changes._sql import field_of, functions, name, quoted, text, type_text
 from merganser.changes._target import ChangeTarget
 from merganser.changes._values import Value
 
@@ -35,10 +35,12 @@ class Batch:
             (the old key, where an update changed it), SOURCE (name of the source's table), LACKS (columns whose value
             the event does not have, if any), ARRIVAL (its number in the order of the frame), and the row's columns.
         columns: The row's columns that are written.
+        places: The places of an event's values: see :class:`Parsed`.
     """
 
     events: DataFrame
     columns: tuple[str, ...]
+    places: Mapping[str, T.StructType]
 
 
 def read_batch(frame: DataFrame, target: ChangeTarget, spec: Spec) -> Batch:
@@ -110,14 +112,14 @@ class _Reading:
             f"monotonically_increasing_id() AS {ARRIVAL}",
             *(name(column) for column in row),
         )
-        return Batch(events, tuple(row))
+        return Batch(events, tuple(row), self._read.places)
 
     def _nulls(self, row: Mapping[str, str]) -> dict[str, str]:
         """Columns that no event of the batch has: null, and not what is stored."""
         only, omitted = _only(self._target, self._spec), _omitted(self._target, self._spec)
         there = {column.casefold() for column in row}
         return {
-            field.name: f"cast(NULL AS {field.dataType.simpleString()})"
+            field.name: f"cast(NULL AS {type_text(field.dataType)})"
             for field in self._target.schema
             if field.name.casefold() not in there and (only is None or field.name in only) and field.name not in omitted
         }
@@ -186,24 +188,36 @@ class _Reading:
         return f"if(size({names}) = 0, NULL, {names})"
 
     def _sequence(self, column: str) -> str:
-        """An ordering value that is a column of the rows; where a load has none, it is the smallest."""
+        """An ordering value that is a column; where a load has none, it is the smallest."""
+        value = self._sequence_column(column)
+        if column not in self._columns or not self._spec.preset.before_sequence:
+            return value
+        kind = self._columns[column].target
+        smallest = {T.StringType: "''", T.DecimalType: "0", T.LongType: "0", T.IntegerType: "0"}.get(type(kind))
+        if smallest is None:
+            return value
+        return f"if({self._load()}, coalesce({value}, cast({smallest} AS {type_text(kind)})), {value})"
+
+    def _sequence_column(self, column: str) -> str:
+        """A column of ``sequence_by``: of the frame, or of the rows."""
+        if column in self._read.of_frame:
+            return name(FRAME + column)
         if column in self._columns:
-            value, kind = self._any(column, self._columns[column]), self._columns[column].target
-            smallest = {T.StringType: "''", T.DecimalType: "0", T.LongType: "0", T.IntegerType: "0"}.get(type(kind))
-            if not self._spec.preset.before_sequence or smallest is None:
-                return value
-            return f"if({self._load()}, coalesce({value}, cast({smallest} AS {kind.simpleString()})), {value})"
-        raise ValueError(f"sequence_by names '{column}', which is not among the columns {', '.join(self._columns)}")
+            return self._any(column, self._columns[column])
+        raise ValueError(
+            f"sequence_by names '{column}', which is not among the columns {', '.join(self._columns)}, nor a column of "
+            "the frame beside the events"
+        )
 
     def _load(self) -> str:
         """Whether a row is of a full load."""
-        values_of = [self._any(column, self._columns[column]) for column in self._target.sequence]
+        values_of = map(self._sequence_column, self._target.sequence)
         empty = " AND ".join(f"nullif(cast({value} AS string), '') IS NULL" for value in values_of) or "false"
         return f"coalesce(e.{LOAD}, nullif(e.Op, '') IS NULL OR (e.Op = 'I' AND {empty}))"
 
     def _any(self, column: str, value: Value) -> str:
         images = [self._of(image, column, value) for image in (AFTER, BEFORE, KEYS) if self._has(image, column)]
-        return f"coalesce({', '.join(images)})" if images else f"cast(NULL AS {value.target.simpleString()})"
+        return f"coalesce({', '.join(images)})" if images else f"cast(NULL AS {type_text(value.target)})"
 
     def _needed(self) -> set[str]:
         """Columns that a delete must have."""
@@ -213,8 +227,8 @@ class _Reading:
 
     def _of(self, image: str, column: str, value: Value) -> str:
         if not self._has(image, column):
-            return f"cast(NULL AS {value.target.simpleString()})"
-        return f"cast({value.of(f'{image}.{name(column)}')} AS {value.target.simpleString()})"
+            return f"cast(NULL AS {type_text(value.target)})"
+        return f"cast({value.of(f'{image}.{name(column)}')} AS {type_text(value.target)})"
 
     def _has(self, image: str, column: str) -> bool:
         return column in self._images.get(image, ())
@@ -338,4 +352,4 @@ def schema_of(columns: Any) -> T.StructType:
 
 def _type_in(schema: T.StructType, column: str) -> str:
     found = field_of(schema, column)
-    return "string" if found is None else schema[found].dataType.simpleString()
+    return "string" if found is None else type_text(schema[found].dataType)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame
@@ -10,9 +10,9 @@ from pyspark.sql import types as T
 
 from merganser.changes import _fitting as fitting
 from merganser.changes._json import TEXTUAL, is_row_column, key_fields, of_json, texts, with_images
-from merganser.changes._parsed import ABSENT, CORRUPT, HEADER, KEY, KEYS, RAW, Parsed, Target
+from merganser.changes._parsed import ABSENT, CORRUPT, FRAME, HEADER, KEY, KEYS, RAW, Parsed, Target, alike
 from merganser.changes._preset import Preset
-from merganser.changes._sql import quoted, text
+from merganser.changes._sql import field_of, name, quoted, text
 from merganser.changes._values import SCHEMA
 
 #: Columns of Spark's source for Kafka, of which ``value`` has the event.
@@ -20,15 +20,25 @@ _KAFKA = {"key", "value", "topic", "partition", "offset", "timestamp", "timestam
 
 
 @contextmanager
-def read_once(frame: DataFrame, preset: Preset, keys: tuple[str, ...]) -> Iterator[DataFrame]:
+def read_once(frame: DataFrame, preset: Preset, keys: tuple[str, ...], sequence: Sequence[str]) -> Iterator[DataFrame]:
     """The frame, from which :func:`parsed` can read several times: its source is read once.
 
     Columns and types of JSON are found in one pass and parsed in another. Frames with types need one.
+
+    Args:
+        frame: Events in any form.
+        preset: How to read them.
+        keys: The table's key columns.
+        sequence: Columns that order the events: the frame's have these names behind FRAME, too, if it has them beside
+            its events, as Kafka's has ``offset``.
     """
+    beside = _beside(frame, preset, keys)
+    own = {column: found for column in sequence if (found := field_of(beside, column)) is not None}
+    carried = [f"{name(found)} AS {name(FRAME + column)}" for column, found in own.items()]
     if not is_json(frame, preset, keys):
-        yield frame
+        yield frame.selectExpr("*", *carried) if carried else frame
         return
-    read = texts(frame, preset).persist()
+    read = texts(frame, preset, carried).persist()
     try:
         yield read
     finally:
@@ -52,6 +62,23 @@ def is_json(frame: DataFrame, preset: Preset, keys: tuple[str, ...]) -> bool:
     is_flat = preset.after is None and preset.rows is None
     others = {field for field in schema.fieldNames() if field not in _KAFKA}
     return not (is_flat and others.intersection((*preset.header, *keys)))
+
+
+def _beside(frame: DataFrame, preset: Preset, keys: tuple[str, ...]) -> T.StructType:
+    """The columns of a frame that are no part of its events."""
+    schema, fields = frame.schema, set(frame.schema.fieldNames())
+    if is_json(frame, preset, keys):
+        events = {"value" if "value" in fields else schema[0].name, "key"}
+    elif not preset.name:
+        events = fields
+    elif root := _unwrapped(schema, preset)[0]:
+        events = {root.partition(".")[0], "key"}
+    elif preset.after is None and preset.rows is None:
+        events = fields
+    else:
+        paths = (*preset.header, preset.rows, preset.after, preset.before)
+        events = {path.partition(".")[0] for path in paths if path is not None}
+    return T.StructType([field for field in schema.fields if field.name not in events])
 
 
 def parsed(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target: Target) -> Parsed:
@@ -91,17 +118,21 @@ def _has_image(schema: T.StructType, preset: Preset) -> bool:
 
 
 def _of_structs(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target: Target) -> Parsed:
-    root, schema = _unwrapped(frame.schema, preset)
+    own = [field for field in frame.schema.fields if not field.name.startswith(FRAME)]
+    root, schema = _unwrapped(T.StructType(own), preset)
     _require_fields(schema, preset)
     after, before = (_image_type(schema, path, preset) for path in (preset.after, preset.before))
     image = schema if preset.after is None and preset.rows is None else after
     if preset.rows is not None:
         image = _image_type(schema, preset.rows, preset)
     wires = {field.name: field.dataType for one in (before, image) if one is not None for field in one.fields}
+    spelled = {column.casefold(): column for column in wires}
+    for column in wires:  # Spark finds neither of them
+        if spelled[column.casefold()] != column:
+            raise alike(column, spelled[column.casefold()])
     columns = {
-        column: fitting.by_types(kind, target.type_of(column), preset.placeholder, preset.timestamp_unit)
-        for column, kind in wires.items()
-        if is_row_column(column, preset) and target.applies(column)
+        column: fitting.by_types(wires[column], target.type_of(column), preset.placeholder, preset.timestamp_unit)
+        for column in target.applied(column for column in wires if is_row_column(column, preset))
     }
     leaves = {path: _leaf(schema, root, path, kind) for path, kind in preset.header.items()}
     for path in (preset.rows, preset.after, preset.before):
@@ -110,7 +141,8 @@ def _of_structs(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target:
     if preset.after is None and preset.rows is None:
         leaves |= {column: quoted(root + column) for column in columns if column not in leaves}
     is_null = f"{quoted(root[:-1])} IS NULL" if root else "false"
-    raw = f"if({is_null}, NULL, to_json(struct({quoted(root[:-1]) + '.*' if root else '*'})))"
+    every = f"{quoted(root[:-1])}.*" if root else ", ".join(name(field.name) for field in own)
+    raw = f"if({is_null}, NULL, to_json(struct({every})))"
     key = frame.schema["key"].dataType if "key" in frame.schema.fieldNames() and root else None
     has_keys = isinstance(key, T.StructType) and any(one in key.fieldNames() for one in keys)
     key_values = "`key`" if has_keys else "cast(NULL AS string)"
@@ -123,6 +155,7 @@ def _of_structs(frame: DataFrame, preset: Preset, keys: tuple[str, ...], target:
         f"cast(NULL AS bigint) AS {SCHEMA}",
         f"{_struct_of(leaves)} AS {HEADER}",
         f"{key_values} AS {KEYS}",
+        *(name(column) for column in frame.columns if column.startswith(FRAME)),
     )
     return Parsed(with_images(read, preset), columns, before is not None)
 

@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 
 from merganser.changes import presets
 from merganser.changes._preset import Preset
+from merganser.changes._sql import type_text
 from merganser.config import Options, WriteOptions, merged_options
 
 #: Rows of a frame as they are, with ``keys`` and ``sequence_by``: the preset that is none.
@@ -202,7 +203,7 @@ def _of_column(argument: str, column: Any) -> tuple[str, ...]:
 
 def _columns(value: Any) -> tuple[tuple[str, ...] | None, Mapping[str, str]]:
     if isinstance(value, T.StructType):
-        return None, {one.name: one.dataType.simpleString() for one in value}
+        return None, {one.name: type_text(one.dataType) for one in value}
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) and isinstance(kind, str) for name, kind in value.items()):
             raise TypeError("columns with types are names and SQL types, such as {'fare': 'decimal(10,2)'}")

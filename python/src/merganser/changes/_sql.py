@@ -6,9 +6,10 @@ import importlib
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from merganser._expressions import string
+from merganser._expressions import type_text as _type_text
 
 
 def functions(frame: DataFrame) -> Any:
@@ -31,6 +32,11 @@ def name(column: str) -> str:
     if "${" in column:
         raise ValueError(f"A column of changes cannot have ${{ in its name, as {column!r} has: rename it")
     return f"`{column.replace('`', '``')}`"
+
+
+def type_text(kind: DataType) -> str:
+    """A type, whose fields have any names."""
+    return _type_text(kind, name)
 
 
 def text(value: str) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from merganser.changes._preset import DELETE, REFUSED, UPSERT
 from merganser.changes._reading import ARRIVAL, DETAIL, KIND, LACKS, OLD
-from merganser.changes._sql import field_of, functions, name, quoted, text
+from merganser.changes._sql import field_of, functions, name, quoted, text, type_text
 from merganser.changes._target import ChangeTarget
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Unavailable:
             versions = versions.unionByName(self._stored(keyed, old, values=True))
             own = own.join(old, "k", "left_anti")
         versions = versions.unionByName(self._stored(keyed, own, values=False))
-        nothing = [f"cast(NULL AS {versions.schema[f'v{at}'].dataType.simpleString()}) AS v{at}" for at in self._at]
+        nothing = [f"cast(NULL AS {type_text(versions.schema[f'v{at}'].dataType)}) AS v{at}" for at in self._at]
         points = probes.selectExpr("k", "p", "0 AS f", *nothing, "false AS whole", "id", LACKS, "moved", "own")
         rows = versions.selectExpr(
             *("k", "p", "1 AS f", *(f"v{at}" for at in self._at), "whole", "cast(NULL AS bigint) AS id"),
@@ -132,13 +132,13 @@ class Unavailable:
         if isinstance(events.schema[OLD].dataType, T.StructType):
             old = f"if({OLD} IS NULL, NULL, {_struct([f'{OLD}.{name(field)}' for field in keys])})"
         read = events.selectExpr("*", f"{key} AS k", f"{position} AS p")
-        return read.selectExpr("*", f"cast({old} AS {read.schema['k'].dataType.simpleString()}) AS o")
+        return read.selectExpr("*", f"cast({old} AS {type_text(read.schema['k'].dataType)}) AS o")
 
     def _versions(self, keyed: DataFrame) -> DataFrame:
         """The versions of rows in the batch: a value where it is there, and none after a delete."""
         own, gone = [], []
         for at, column in zip(self._at, self._lacking):
-            kind = keyed.schema[column].dataType.simpleString()
+            kind = type_text(keyed.schema[column].dataType)
             nothing = f"named_struct('v', cast(NULL AS {kind}), 'there', false)"
             value = f"named_struct('v', {name(column)}, 'there', true)"
             lacks = f"coalesce(array_contains({LACKS}, {text(column)}), false)"
@@ -160,10 +160,10 @@ class Unavailable:
         columns = []
         for at, column in zip(self._at, self._lacking):
             stored = field_of(rows.schema, column) if values else None
-            kind = keyed.schema[column].dataType.simpleString()
+            kind = type_text(keyed.schema[column].dataType)
             value = f"cast({'NULL' if stored is None else name(stored)} AS {kind})"
             columns.append(f"named_struct('v', {value}, 'there', true) AS v{at}")
-        types = {one: keyed.schema[one].dataType.simpleString() for one in ("k", "p")}
+        types = {one: type_text(keyed.schema[one].dataType) for one in ("k", "p")}
         rows = rows.selectExpr(
             f"cast({_struct([quoted(field) for field in key])} AS {types['k']}) AS k",
             f"cast({_struct([quoted(field) for field in order])} AS {types['p']}) AS p",

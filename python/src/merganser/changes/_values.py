@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-from merganser.changes._sql import let, text
+from merganser.changes._sql import let, text, type_text
 
 #: How the time units of Debezium's types, and of presets, divide a second.
 UNITS = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
@@ -83,11 +83,11 @@ def unscaled(binary: str, target: T.DecimalType, scale: int) -> str:
 def shifted(number: str, target: T.DecimalType, scale: int) -> str:
     """An integer of ``decimal(38,0)`` divided by ten ``scale`` times, exactly."""
     if scale <= 0:
-        return f"try_cast(concat(cast({number} AS string), '{'0' * -scale}') AS {target.simpleString()})"
+        return f"try_cast(concat(cast({number} AS string), '{'0' * -scale}') AS {type_text(target)})"
     written = f"cast({number} AS string)"
     digits = f"lpad(replace({written}, '-', ''), greatest({scale + 1}, length({written})), '0')"
     point = f"concat(if({number} < 0, '-', ''), left(d, length(d) - {scale}), '.', right(d, {scale}))"
-    exact = f"try_cast({point} AS {target.simpleString()})"
+    exact = f"try_cast({point} AS {type_text(target)})"
     if scale > target.scale:  # a cast rounds
         exact = f"if(replace(right(d, {scale - target.scale}), '0', '') = '', {exact}, NULL)"
     return let("d", digits, exact)
@@ -144,7 +144,7 @@ def unavailable(value: Value, placeholder: str) -> str | None:
         return f"array_contains({{x}}, {text(placeholder)})"
     if isinstance(value.wire, T.ArrayType) and isinstance(value.wire.elementType, (T.IntegerType, T.LongType)):
         codes = ", ".join(map(str, placeholder.encode()))  # Debezium sends its bytes as the items
-        return f"{{x}} = cast(array({codes}) AS {value.wire.simpleString()})"
+        return f"{{x}} = cast(array({codes}) AS {type_text(value.wire)})"
     if isinstance(value.wire, T.MapType) and isinstance(value.wire.keyType, T.StringType):
         return f"array_contains(map_keys({{x}}), {text(placeholder)})"
     return None

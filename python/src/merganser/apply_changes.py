@@ -12,11 +12,13 @@ from pyspark.sql.types import StructType
 from merganser.change_results import ApplyResult
 from merganser.changes import _stream
 from merganser.changes._apply import apply_batch
-from merganser.changes._create import new_table
+from merganser.changes._create import RETAINED_HOURS, new_table
 from merganser.changes._preset import Preset
 from merganser.changes._spec import Spec, names_of, spec_of
 from merganser.changes._target import target_of
 from merganser.config import IndexType, Options, TableType, WriteOptions, merged_options
+from merganser.errors import MerganserError
+from merganser.options import TOMBSTONES_RETAINED
 from merganser.results import TableInfo
 
 if TYPE_CHECKING:
@@ -164,6 +166,10 @@ class TableChanges:
     ) -> _T:
         """Create an empty table with the columns and the rule that :meth:`apply_changes` needs.
 
+        The table retains deletes for 48 hours, so that an event that is older than the delete of its row, and comes in
+        a later batch, is late; not if it is partitioned by columns that are not part of the key. The option
+        ``merganser.tombstones.retained.hours`` is another time, or ``0``.
+
         Args:
             spark: The session.
             path: Folder of the table.
@@ -214,20 +220,32 @@ class TableChanges:
             raise TypeError("A table is created from a frame of some events, not from a stream; or give the columns")
         partitions = names_of("partition_by", partition_by)
         plan = new_table(rows, spec, partitions, index)
-        create: Any = cls
-        made: _T = create.create(
-            spark,
-            path,
-            plan.schema,
-            record_key=plan.record_key,
-            partition_by=partitions or None,
-            ordering_by=plan.ordering_by,
-            table_type=table_type,
-            index=plan.index,
-            name=name,
-            options=merged_options(plan.options, options),
-        )
-        return made
+        settings = merged_options(plan.options, options)
+
+        def create(settings: Mapping[str, str]) -> _T:
+            kind: Any = cls
+            made: _T = kind.create(
+                spark,
+                path,
+                plan.schema,
+                record_key=plan.record_key,
+                partition_by=partitions or None,
+                ordering_by=plan.ordering_by,
+                table_type=table_type,
+                index=plan.index,
+                name=name,
+                options=settings,
+            )
+            return made
+
+        if plan.moves_rows or TOMBSTONES_RETAINED in settings:
+            return create(settings)
+        try:
+            return create({**settings, TOMBSTONES_RETAINED: RETAINED_HOURS})
+        except MerganserError as refused:
+            if refused.condition != "TOMBSTONES_NEED_ORDERING":
+                raise
+            return create(settings)  # of a rule of its own, with which a table retains no deletes
 
     def _apply(self, changes: DataFrame, spec: Spec, txn: tuple[str, int] | None) -> ApplyResult:
         """Apply one batch; the columns and the rule are those that the table has now."""

@@ -127,6 +127,46 @@ def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSessio
     assert applied(spark, tmp_path / "flat", "debezium_flattened", *flat) == [(1, "changed")]
 
 
+@pytest.mark.parametrize("table_type", list(TableType))
+def test_an_insert_that_comes_a_batch_after_its_delete_is_late_unless_deletes_are_not_retained(
+    spark: SparkSession, tmp_path: Path, table_type: TableType
+) -> None:
+    def row(op: str, lsn: int, id: int) -> str:
+        image = {"id": id, "name": f"{op}{lsn}"}
+        return postgres(op, lsn, None if op == "d" else image, image if op == "d" else None, columns=None)
+
+    batches = [[row("c", 10, 1)], [row("d", 20, 1), row("d", 20, 2)], [row("u", 15, 1), row("c", 12, 2)]]
+    retained: dict[str, Any] = {}
+    for name, options in (("default", {}), ("none", {"merganser.tombstones.retained.hours": "0"})):
+        table = Table.create_for_changes(
+            spark, str(tmp_path / name), COLUMNS, preset=DEBEZIUM, keys="id", table_type=table_type, options=options
+        )
+        for batch in batches:
+            table.apply_changes(events(spark, *batch), preset=DEBEZIUM)
+            if table_type is TableType.MERGE_ON_READ:
+                table.compact()
+        retained[name] = sorted(row["id"] for row in table.df().collect())
+        if name == "default":
+            table.apply_changes(events(spark, row("c", 30, 1)), preset=DEBEZIUM)
+            assert [row["name"] for row in table.df().collect()] == ["c30"]
+    assert retained == {"default": [], "none": [1, 2]}
+
+
+def test_a_delete_without_a_partition_leaves_none_if_its_row_is_not_stored(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table.create_for_changes(
+        spark, str(tmp_path / "t"), f"{COLUMNS}, day string", preset=DEBEZIUM, keys="id", partition_by="day"
+    )
+    assert table.index == IndexType.GLOBAL_SIMPLE.value
+    batch = [
+        postgres("c", 10, {"id": 1, "name": "a", "day": "x"}, columns=None),
+        postgres("d", 20, None, {"id": 2}, columns=None),
+    ]
+    table.apply_changes(events(spark, *batch), preset=DEBEZIUM)
+    folders = sorted(one.name for one in (tmp_path / "t").iterdir() if one.is_dir() and one.name != ".hoodie")
+    assert folders == ["x"]
+    assert [tuple(row) for row in table.df().select("id", "day").collect()] == [(1, "x")]
+
+
 def test_the_frames_own_column_orders_envelopes_that_have_no_position(spark: SparkSession, tmp_path: Path) -> None:
     values = [
         ("u", 12, {"id": 1, "name": "new"}),

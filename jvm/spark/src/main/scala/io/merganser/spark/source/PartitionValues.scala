@@ -20,7 +20,8 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * The values of a table's partition columns, parsed from partition paths.
  *
- * A level made by a time format, or in a way that is not known, does not hold its column's value: its value is the string in the path.
+ * A level made by a time format, or in a way that is not known, does not hold its column's value: its value is the
+ * string in the path.
  *
  * @param declared the table's columns as its catalog declares them: values of CHAR columns are padded to their length
  */

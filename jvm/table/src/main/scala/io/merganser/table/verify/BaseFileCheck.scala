@@ -17,8 +17,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * Partition paths and record keys of rows by their columns.
  *
  * @param columns that both are made of
- * @param paths   over rows of [[BaseFileCheck.metaColumns]], then these columns, in each form that writers may have used;
- *                none if it is not known
+ * @param paths   over rows of [[BaseFileCheck.metaColumns]], then these columns, in each form that writers may have
+ *                used; none if it is not known
  * @param keys    likewise
  */
 final case class PlaceOfRow(columns: StructType, paths: Seq[Expression], keys: Seq[Expression])

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from merganser._expressions import Parts
 from merganser._progress import progress
 from merganser._transport import SessionStatements, explaining_names, view_name
-from merganser.errors import MerganserError, MissingJarError, error_for
+from merganser.errors import MerganserError, MissingJarError, error_for, in_python
 
 _FORMAT = "merganser"
 _EXCEPTION = "io.merganser.merge.MerganserException"
@@ -170,12 +170,12 @@ class Bridge(SessionStatements):
         try:
             yield
         except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
-            raise ours from ours.__context__
+            raise in_python(ours) from ours.__context__
         except Exception as failure:
             error = translated(failure)
             if error is None:
                 raise
-            raise error from failure
+            raise in_python(error) from failure
 
 
 @contextmanager

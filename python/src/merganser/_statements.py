@@ -16,7 +16,7 @@ from merganser._expressions import Parts
 from merganser._transport import SessionStatements, explaining_names, view_name
 from merganser._wire import camel
 from merganser.dry_runs import write_answer
-from merganser.errors import MerganserError, MissingJarError, error_for
+from merganser.errors import MerganserError, MissingJarError, error_for, in_python
 from merganser.options import DRY_RUN, DRY_RUN_ROWS
 
 _ALL = 2**31 - 1  # procedures limit their rows by default
@@ -232,12 +232,12 @@ def _translating() -> Iterator[None]:
     try:
         yield
     except MerganserError as ours:  # created where PySpark converts exceptions
-        raise ours from getattr(ours, "origin", None)
+        raise in_python(ours) from getattr(ours, "origin", None)
     except PySparkException as failure:
         error = translated(failure)
         if error is None:
             raise
-        raise error from failure
+        raise in_python(error) from failure
 
 
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -194,6 +194,15 @@ CALLS: Mapping[str, str] = MappingProxyType(
 """What procedures that messages name are in Python."""
 
 
+def in_python(error: MerganserError) -> MerganserError:
+    """The error of a call of Python: its message names the methods in place of procedures."""
+    message = str(error)
+    for procedure, method in CALLS.items():
+        message = message.replace(procedure, method)
+    error.args = (message,)
+    return error
+
+
 def error_for(
     condition: str,
     *,
@@ -201,8 +210,6 @@ def error_for(
     sql_state: str | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> MerganserError:
-    """Return the exception for a condition of the jar, with the calls of Python in its message; not raised yet."""
+    """Return the exception for a condition of the jar; not raised yet."""
     kind: type[MerganserError] = BY_CONDITION.get(condition, MerganserError)
-    for procedure, method in CALLS.items():
-        message = message.replace(procedure, method)
     return kind(message, condition=condition, sql_state=sql_state, parameters=parameters)

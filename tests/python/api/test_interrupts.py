@@ -19,7 +19,7 @@ def test_ctrl_c_in_a_write_is_a_keyboard_interrupt_that_ends_the_write(spark: Sp
     table = Table.create(spark, tmp_path / "t", "id string, n int, ts long", record_key="id")
     table.upsert([("a", 1, 1)])
     slow = F.expr("coalesce(reflect('java.lang.Thread', 'sleep', 100L), 'x')")
-    rows = spark.range(0, 400, 1, 2).select(slow.alias("id"), F.lit(1).alias("n"), F.col("id").alias("ts"))
+    rows = spark.range(0, 40, 1, 2).select(slow.alias("id"), F.lit(1).alias("n"), F.col("id").alias("ts"))
 
     def interrupt() -> None:
         tracker = spark.sparkContext.statusTracker()

@@ -37,7 +37,7 @@ RUN = {
     "docs/porting.md": {"test_porting_page": "java*4"},
     "docs/python.md": {"test_python_page": "python*6"},
     "docs/real-database.md": {"test_real_database": "python sql"},
-    "docs/recipes.md": {"test_pages": "python*7"},
+    "docs/recipes.md": {"test_pages": "python*8"},
     "docs/repair.md": {"test_repair": "python sql"},
     "docs/rule-expressions.md": {"test_expression_rules": "python sql", "test_traced_rules": "python"},
     "docs/rule-laws.md": {"test_rule_laws": "python*2 sql scala"},

@@ -226,5 +226,5 @@ def _print_error(error: Exception, request: Request, out: TextIO, err: TextIO) -
     condition = error.condition if isinstance(error, MerganserError) else type(error).__name__
     if request.json:
         print_json({"error": condition, "message": str(error)}, out)
-    sentence = str(error).partition(";\n'")[0].replace("Table.history()", "merganser history")  # without Spark's plan
+    sentence = str(error).partition(";\n'")[0].replace("CALL show_commits", "merganser history")  # without Spark's plan
     print(f"merganser: {sentence}", file=err, flush=True)

@@ -4,8 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.source.MerganserTable
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import org.apache.spark.sql.AnalysisException
-import org.apache.spark.sql.catalyst.analysis.{ResolveRowLevelCommandAssignments, UnresolvedAttribute}
+import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, TableCapability}
 import org.apache.spark.sql.connector.write.{RowLevelOperationBuilder, RowLevelOperationInfo}
@@ -137,7 +138,7 @@ private[sql] object Alignment {
   /** For a value of another type; None for any other error. */
   private def remedy(error: AnalysisException, target: CommandTarget): Option[String] = for {
     name   <- Option(error.getMessageParameters).flatMap(all => Option(all.get("colName")))
-    parts  <- Try(UnresolvedAttribute.parseAttributeName(name)).toOption
+    parts  <- Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption
     column <- parts.headOption.flatMap(target.columnAfter)
   } yield {
     val inner = parts.tail.foldLeft(Option[DataType](column.dataType))((outer, field) =>

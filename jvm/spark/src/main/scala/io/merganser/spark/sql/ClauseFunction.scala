@@ -55,7 +55,8 @@ private[sql] final class ClauseFunction(
   }
 
   private def failed(clause: Int, part: String, cause: Throwable): Throwable = cause match {
-    case ours: MerganserException => ours
+    // Which clause assigns the null is known here alone.
+    case ours: MerganserException if ours.condition != RequiredValue.Condition => ours
     case other =>
       MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage)
         .causedBy(other)

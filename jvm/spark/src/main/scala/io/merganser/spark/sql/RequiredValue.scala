@@ -35,7 +35,7 @@ private[spark] final case class RequiredValue(child: Expression, table: String, 
   }
 
   /** Called by generated code too. */
-  def missing: RuntimeException = MerganserException("NULL_VALUE", "table" -> table, "column" -> column)
+  def missing: RuntimeException = MerganserException(RequiredValue.Condition, "table" -> table, "column" -> column)
 
   override protected def doGenCode(context: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(context)
@@ -48,11 +48,14 @@ private[spark] final case class RequiredValue(child: Expression, table: String, 
 }
 
 private[spark] object RequiredValue {
+  val Condition = "NULL_VALUE"
 
   /** The expression with our checks in place of Spark's. */
   def inPlaceOfSparks(expression: Expression, table: String): Expression = expression.transform {
     case AssertNotNull(value, path) => RequiredValue(value, table, path.mkString("."))
   }
+
+  private def isChecked(column: Expression): Boolean = column.exists(_.isInstanceOf[AssertNotNull])
 
   /** The rows of an INSERT, or of `writeTo`, in one of our tables. */
   object OfInserts extends Rule[LogicalPlan] {
@@ -61,8 +64,7 @@ private[spark] object RequiredValue {
         case write: V2WriteCommand if write.resolved =>
           (write.table, write.query) match {
             case (relation: DataSourceV2Relation, Project(columns, rows))
-                if relation.table.isInstanceOf[MerganserTable] && columns.exists(
-                  _.exists(_.isInstanceOf[AssertNotNull])) =>
+                if relation.table.isInstanceOf[MerganserTable] && columns.exists(isChecked) =>
               val name = relation.table.name()
               write.withNewQuery(Project(columns.map(inPlaceOfSparks(_, name).asInstanceOf[NamedExpression]), rows))
             case _ => write

@@ -344,9 +344,13 @@ object WriteConfig {
         "otherKey" -> Options.InsertDuplicatePolicy.key, "otherValue" -> policy)
     // It looks up no keys, so it would store each one again.
     if (operation == WriteOperation.BulkInsert) {
+      val ofSql = Seq(Options.SqlInsertOperation, Options.SqlBulkInsert)
+        .filter(source == WriteSource.SqlInsert && settings.explicitOrStored(_, stored).isDefined)
+      val chosen = settings.configured(Options.Operation).fold(ofSql.headOption)(_ => None).getOrElse(Options.Operation)
       def refuse(entry: OptionEntry, value: String) =
         throw MerganserException("OPTION_CONFLICT", "key" -> settings.configured(entry).fold(entry.key)(_.name),
-          "value" -> value, "otherKey" -> Options.Operation.key, "otherValue" -> operation)
+          "value" -> value, "otherKey" -> settings.configured(chosen).fold(chosen.key)(_.name),
+          "otherValue" -> settings.text(chosen, stored).getOrElse(operation))
       if (drops) refuse(Options.InsertDropDuplicates, "true")
       else if (policy != "none") refuse(Options.InsertDuplicatePolicy, policy)
       else if (strict) refuse(Options.SqlInsertMode, "strict")

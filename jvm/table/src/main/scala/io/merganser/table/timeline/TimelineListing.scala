@@ -23,10 +23,13 @@ private[timeline] object TimelineListing {
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   def of(storage: Storage, folder: String): Seq[(Option[Instant], FileStatus)] = {
+    def unreadable(file: FileStatus, reason: String) =
+      throw MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> file.getPath, "reason" -> reason)
     def listed = storage.list(folder).map(file => InstantFile.parse(file.getPath.getName) -> file).filter {
       case (instant, file) =>
-        if (instant.isDefined && file.isDirectory) throw MerganserException("TIMELINE_FILE_UNREADABLE",
-          "file" -> file.getPath, "reason" -> "it is a folder")
+        if (instant.isDefined && file.isDirectory) unreadable(file, "it is a folder")
+        // What a file system lists for a file is the file.
+        if (file.getPath.toUri.getPath == storage.path(folder).toUri.getPath) unreadable(file, "it is no folder")
         file.isFile
     }
     def names(files: Seq[(Option[Instant], FileStatus)]) = files.map(_._2.getPath.getName).toSet

@@ -8,6 +8,7 @@ import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.{DirectTable, HadoopDefaults, TableSuite}
 import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, FileSystem, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
@@ -104,6 +105,20 @@ final class StorageFailureSuite extends TableSuite {
     Files.delete(file)
     Files.write(file, kept)
     assert(TableConfig.load(storage).name == "t")
+  }
+
+  test("a file in place of the timeline is named, where the table would look empty, and read once the folder is back") {
+    val config   = table()
+    val timeline = folder.resolve("t/.hoodie/timeline")
+    val kept     = folder.resolve("kept")
+    instantFile(storage, "100_110.commit")
+    Files.move(timeline, kept)
+    Files.createFile(timeline)
+    val error = refused(Timeline.load(storage, config))
+    assert(error.condition == "TIMELINE_FILE_UNREADABLE" && error.getMessage.contains("it is no folder. Restore"))
+    Files.delete(timeline)
+    Files.move(kept, timeline)
+    assert(Timeline.load(storage, config).completed.size == 1)
   }
 }
 

@@ -91,9 +91,9 @@ class OrderingFieldMissingError(ColumnMissingError):
 
 
 class NullValueError(_ConditionError):
-    """A row lacks a value it must have: its key, or an ordering value where the table rejects null."""
+    """A row lacks its key, a value of a column that is NOT NULL, or an ordering value where the table rejects null."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE")
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE", "NULL_VALUE")
 
 
 class SchemaConflictError(_ConditionError):
@@ -113,6 +113,7 @@ class ConfigurationConflictError(_ConditionError):
 
     CONDITIONS: ClassVar[tuple[str, ...]] = (
         "CONFIG_CONFLICT",
+        "PAYLOAD_CLASS_REFUSED",
         "COLUMNS_CONFLICT",
         "OPTION_CONFLICT",
         "MERGE_SETTINGS_CONFLICT",

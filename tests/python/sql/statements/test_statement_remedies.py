@@ -36,7 +36,8 @@ def test_a_view_as_the_target_of_a_statement_is_refused_with_the_table_to_name(s
         )
         for statement in statements:
             message = sql.fails(statement.format(t=view))
-            assert "VIEW_AS_TARGET" in message and name in message
+            assert "VIEW_AS_TARGET" in message
+            assert name in message
             named = message.split("Name the table in its place: ")[1].split(".\n")[0].rstrip(".")
             assert named.endswith(f"{table}`")
             sql.run(statement.format(t=named))
@@ -49,7 +50,8 @@ def test_a_view_of_a_path_is_refused_with_the_path_to_name(spark: SparkSession, 
     path = sql.folder(table)
     spark.read.format("merganser").load(str(path)).createOrReplaceTempView("of_path")
     message = sql.fails("DELETE FROM of_path WHERE id = 1")
-    assert "VIEW_AS_TARGET" in message and f"merganser.`{path}`" in message
+    assert "VIEW_AS_TARGET" in message
+    assert f"merganser.`{path}`" in message
     sql.run(f"DELETE FROM merganser.`{path}` WHERE id = 1")
     assert sql.rows(table) == []
 
@@ -63,8 +65,10 @@ def test_a_view_of_a_path_is_refused_with_the_path_to_name(spark: SparkSession, 
 )
 def test_null_in_a_column_that_is_not_null_is_refused_by_the_columns_name(sql: Sql, table: str, query: str) -> None:
     message = sql.fails(f"INSERT INTO {table} {query.format(t=table)}")
-    assert "[NULL_VALUE]" in message and "column 'v' is NOT NULL" in message
-    assert "NullPointerException" not in message.split("\n")[0] and "INTERNAL_ERROR" not in message
+    assert "[NULL_VALUE]" in message
+    assert "column 'v' is NOT NULL" in message
+    assert "NullPointerException" not in message.split("\n")[0]
+    assert "INTERNAL_ERROR" not in message
     assert len(sql.rows(table)) == 1
 
 
@@ -74,7 +78,8 @@ def test_null_is_refused_in_fields_and_by_each_statement_until_it_is_filled_or_p
     nested = sql.create("mor", "id int, ts bigint, s struct<a:int not null>")
     sql.run(f"INSERT INTO {nested} VALUES (1, 1L, named_struct('a', 1))")
     message = sql.fails(f"INSERT INTO {nested} SELECT 2, 2L, named_struct('a', if(id = 1, null, 2)) FROM {nested}")
-    assert "[NULL_VALUE]" in message and "'s.a'" in message
+    assert "[NULL_VALUE]" in message
+    assert "'s.a'" in message
     rows = spark.sql("SELECT 2 AS id, 2L AS ts, cast(null AS double) AS v, cast(null AS struct<a:int,b:int>) AS s")
     value = "if(id = 1, null, 2D)"
     source = f"(SELECT id, 2L AS ts, {value} AS v, s FROM {table})"
@@ -85,7 +90,8 @@ def test_null_is_refused_in_fields_and_by_each_statement_until_it_is_filled_or_p
         f"MERGE INTO {table} t USING {source} s ON t.id = s.id + 1 WHEN NOT MATCHED THEN INSERT *",
     ):
         message = sql.fails(statement)
-        assert "[NULL_VALUE]" in message and "column 'v'" in message, statement
+        assert "[NULL_VALUE]" in message, statement
+        assert "column 'v'" in message, statement
     with pytest.raises(Exception, match="NULL_VALUE"):
         rows.writeTo(table).append()
     sql.run(f"UPDATE {table} SET v = coalesce({value}, 0D)")
@@ -113,7 +119,8 @@ def test_a_value_of_another_type_is_refused_with_the_cast_to_write(sql: Sql, tab
             "MERGE INTO {t} t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET {set}",
         ):
             message = sql.fails(statement.format(t=table, set=refused))
-            assert "ASSIGNMENT_REFUSED" in message and remedy in message, message
+            assert "ASSIGNMENT_REFUSED" in message
+            assert remedy in message, message
             sql.run(statement.format(t=table, set=cast))
     assert sql.rows(table, "v, s.a, s.b") == [(2.5, 3, 5)]
     merge = (
@@ -139,11 +146,13 @@ def test_a_time_without_quotes_is_taken_by_its_digits_or_refused_as_it_is_writte
     assert sql.run(query.format(t=table, at=4102444800)) == [(9.0,)]  # seconds since 1970
     for at, shown in {"2026": "'2026'", "2026-01-31": "'((2026 - 1) - 31)'"}.items():
         message = sql.fails(query.format(t=table, at=at))
-        assert "AS_OF_INVALID" in message and shown in message, message
+        assert "AS_OF_INVALID" in message
+        assert shown in message, message
     assert "Use a string in quotes" in message
     assert sql.run(query.format(t=table, at="'2100-01-31'")) == [(9.0,)]
     far = sql.fails(query.format(t=table, at="cast('4102444800000' AS bigint)"))
-    assert "AS_OF_INVALID" in far and "'4102444800000 seconds since 1970'" in far
+    assert "AS_OF_INVALID" in far
+    assert "'4102444800000 seconds since 1970'" in far
 
 
 # --- settings of the session, and functions of Hudi
@@ -181,7 +190,8 @@ def test_a_bulk_insert_that_is_to_look_up_keys_is_refused_until_one_of_both_is_r
     insert = f"INSERT INTO {table} VALUES ({ROW})"
     with sql.settings(settings if "hoodie.sql.bulk.insert.enable" in settings else {**settings, **bulk}):
         message = sql.fails(insert)
-        assert "OPTION_CONFLICT" in message and named in message
+        assert "OPTION_CONFLICT" in message
+        assert named in message
         assert "bulk.insert.enable' = 'true'" in message or "insert.into.operation' = 'bulk_insert'" in message
     only = {key: value for key, value in settings.items() if "bulk" not in key}
     with sql.settings(only):  # the row is left out, or refused by its key
@@ -197,7 +207,8 @@ def test_a_bulk_insert_that_is_to_look_up_keys_is_refused_until_one_of_both_is_r
 
 def test_the_metadata_table_of_hudi_is_refused_with_the_call_that_lists_files(sql: Sql, table: str) -> None:
     message = sql.fails(f"SELECT * FROM hudi_metadata('{table}')")
-    assert "STATEMENT_OF_OTHER_FORMAT" in message and "CALL show_fsview_latest(table => '...')" in message
+    assert "STATEMENT_OF_OTHER_FORMAT" in message
+    assert "CALL show_fsview_latest(table => '...')" in message
     assert len(sql.run(f"CALL show_fsview_latest(table => '{table}')")) == 1
 
 
@@ -213,7 +224,8 @@ def test_update_set_all_leaves_rows_in_their_partition_where_none_moves_as_an_up
     sql.run(f"INSERT INTO {table} VALUES (1, 1L, 'a', 'x')")
     source = "(SELECT 1 AS id, 2L AS ts, 'b' AS v, 'y' AS p)"
     sql.run(
-        f"MERGE INTO {table} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        f"MERGE INTO {table} t USING {source} s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
     assert sql.rows(table) == [(1, 2, "b", "x")]
     Table.load(spark, table).upsert(spark.sql(f"SELECT * FROM {source}").withColumn("ts", F.lit(3).cast("bigint")))

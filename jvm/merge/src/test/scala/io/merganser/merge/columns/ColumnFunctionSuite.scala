@@ -96,6 +96,13 @@ class ColumnFunctionSuite extends AnyFunSuite {
       assert(ColumnFunction.parse(name).get.refusal(dataType).isEmpty)
   }
 
+  test("a separator and an expression have strings of any length, in which two quotes are one") {
+    val long = "it''s " * 20000
+    assert(ColumnFunction.parse(s"concat('$long')").contains(ColumnFunction.Joined("it's " * 20000)))
+    assert(ColumnFunction.parse(s"expr('$long')").isDefined)
+    assert(ColumnFunction.parse("concat('it's')").isEmpty)
+  }
+
   test("after a delete that is not late a late row is a new one, and after a late delete the row goes on") {
     val table = new OneColumn("sum", LongType)
     def after(delete: Int) = table.fold.onto(table.version(5, 1L),

@@ -222,6 +222,7 @@ def test_keys_options_and_rules_are_given_as_they_are(spark: SparkSession, tmp_p
         assert [row["v"] for row in merganser.combine(rows, "k", rule).collect()] == ["1" + HOME + "\\'2"]
 
 
+@pytest.mark.extensive
 def test_strings_are_stored_and_found_as_they_are_under_each_setting_of_the_parser(
     spark: SparkSession, notes: Table
 ) -> None:

@@ -73,7 +73,7 @@ final class LostCommitsSuite extends TableSuite {
       upsert(table, "k1@10=a")
       val newest       = upsert(table, "k1@20=b k2@20=b")
       val rows         = table.rows
-      val Seq(file)    = table.timeline.filesIn(newest, InstantState.Completed)
+      val file         = table.timeline.filesIn(newest, InstantState.Completed).head
       val (old, other) = (".hoodie/", ".hoodie/timeline/")
       val moved        = if (version < 8) file.replace(old, other) else file.replace(other, old)
       table.storage.createNew(moved, table.storage.read(file))

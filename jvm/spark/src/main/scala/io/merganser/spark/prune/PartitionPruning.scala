@@ -6,6 +6,7 @@ import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.slice.{FileSlice, FoundPartitions, TableView}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
 import org.apache.spark.sql.sources._
 import org.apache.spark.sql.types._
@@ -170,7 +171,7 @@ object PartitionPruning {
     /** The value in some levels, as a string. */
     def text(config: TableConfig, parts: Seq[String]): String = {
       val text = valueOf(config, parts.mkString("/"), name)
-      if (config.urlEncode) unescape(text) else text
+      if (config.urlEncode) ExternalCatalogUtils.unescapePathName(text) else text
     }
   }
 
@@ -302,8 +303,4 @@ object PartitionPruning {
   /** The value in a level of a path, as a string. */
   private[spark] def valueOf(config: TableConfig, level: String, name: String): String =
     if (config.hiveStyle) level.stripPrefix(s"$name=") else level
-
-  private[spark] def unescape(text: String): String =
-    "%([0-9A-F]{2})".r.replaceAllIn(text,
-      m => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(m.group(1), 16).toChar.toString))
 }

@@ -8,6 +8,7 @@ import io.merganser.table.properties.PartitionKind
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.slice.PathTimes
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
@@ -140,7 +141,7 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   private def value(dataType: DataType, level: String): Any =
     if (level == KeyStrings.DefaultPartition.toString) null
     else {
-      val plain = if (config.urlEncode) PartitionPruning.unescape(level) else level
+      val plain = if (config.urlEncode) ExternalCatalogUtils.unescapePathName(level) else level
       val text  = if (config.hasSlashedDates) plain.replace('/', '-') else plain
       dataType match {
         case StringType       => UTF8String.fromString(text)

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.properties.TableConfig
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, Literal}
 import org.apache.spark.sql.types.{StringType, StructField, TimestampNTZType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -24,7 +25,7 @@ private[slice] object PathValues {
       throw unknown(config, path, names.mkString(", "))
     levels.zip(names).map { case (level, name) =>
       val text  = if (config.hiveStyle) level.stripPrefix(s"$name=") else level
-      val plain = if (config.urlEncode) PathTimes.unescaped(text) else text
+      val plain = if (config.urlEncode) ExternalCatalogUtils.unescapePathName(text) else text
       if (text == Null) null
       else UTF8String.fromString(if (config.hasSlashedDates) plain.replace('/', '-') else plain)
     }

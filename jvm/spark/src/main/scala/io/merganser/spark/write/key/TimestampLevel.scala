@@ -1,6 +1,6 @@
 package io.merganser.spark.write.key
 
-import io.merganser.table.slice.PathTimes
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
 /**
  * How a TIMESTAMP of a partition column is a level of the path. Hudi's writers differ, and no table stores which one
@@ -30,7 +30,7 @@ private[spark] object TimestampLevel {
   private val WithMore  = "-?\\d{4,}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d+".r
 
   /** The form of a level without the column's name; None if it has none, as that of null. */
-  def of(level: String): Option[TimestampLevel] = PathTimes.unescaped(level) match {
+  def of(level: String): Option[TimestampLevel] = ExternalCatalogUtils.unescapePathName(level) match {
     case Number()    => Some(Micros)
     case OfSeconds() => Some(Seconds)
     case WithMore()  => Some(Logical)

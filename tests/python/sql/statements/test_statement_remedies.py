@@ -133,6 +133,18 @@ def test_a_value_of_another_type_is_refused_with_the_cast_to_write(sql: Sql, tab
     assert sql.rows(table, "v, s.a, s.b") == [(7.0, 1, 2)]
 
 
+def test_a_struct_that_lacks_a_field_is_refused_with_the_struct_to_write(sql: Sql, table: str) -> None:
+    merge = (
+        f"MERGE INTO {table} t USING (SELECT 1 AS id, 9L AS ts, 2D AS v, {{s}} AS s) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET *"
+    )
+    for statement in (merge, f"UPDATE {table} SET s = {{s}}"):
+        message = sql.fails(statement.format(s="named_struct('b', 7)"))
+        assert "Write named_struct('a', …, 'b', …) for `s`, or" in message
+        sql.run(statement.format(s="named_struct('a', null, 'b', 7)"))
+        assert sql.rows(table, "s.a, s.b") == [(None, 7)]
+
+
 # --- times
 
 

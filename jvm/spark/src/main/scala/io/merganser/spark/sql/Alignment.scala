@@ -141,13 +141,21 @@ private[sql] object Alignment {
     parts  <- Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption
     column <- parts.headOption.flatMap(target.columnAfter)
   } yield {
-    val inner = parts.tail.foldLeft(Option[DataType](column.dataType))((outer, field) =>
+    def inside(fields: Seq[String]) = fields.foldLeft(Option[DataType](column.dataType))((outer, field) =>
       outer.collect { case struct: StructType => struct }.flatMap(FrameCheck.find(_, field)).map(_.dataType))
     val whole = s"CAST(… AS ${column.dataType.sql})"
+    // No cast adds a field to a struct.
+    val lacking = inside(parts.tail.dropRight(1)).collect {
+      case outer: StructType if error.getMessage.contains("CANNOT_FIND_DATA") =>
+        val all = outer.fieldNames.map(field => s"'$field', …").mkString(", ")
+        s"named_struct($all) for ${name.take(name.lastIndexOf('.'))}, or, if it has as many fields of other names, "
+    }
     val value = column.dataType match {
       case _: StructType =>
-        val field = inner.filterNot(_.isInstanceOf[StructType]).map(of => s"CAST(… AS ${of.sql}) for $name, or ")
-        s"${field.getOrElse("")}$whole for the whole struct, whose fields are then taken by their position"
+        val field = inside(parts.tail).filterNot(_.isInstanceOf[StructType]).map(of =>
+          s"CAST(… AS ${of.sql}) for $name, or ")
+        val first = lacking.orElse(field).getOrElse("")
+        s"$first$whole for the whole struct, whose fields are then taken by their position"
       case _ => s"$whole in its place"
     }
     s"Write $value; for UPDATE SET * and INSERT *, in the query of the source."

@@ -128,6 +128,11 @@ def test_a_location_that_holds_a_table_of_other_settings_or_columns_is_refused(s
     assert "CONFIG_CONFLICT" in sql.fails(f"{start} {end} TBLPROPERTIES (type = 'mor')")
     other = sql.fails(f"{start} (id int, ts string, v string) {end}")
     assert re.match(r"\[COLUMNS_CONFLICT\] Cannot open table .*: column 'ts' is string, the table has bigint", other)
+    for kind in ("int", "double", "date"):
+        other = sql.fails(f"{start} (id int, ts bigint, v {kind}) {end}")
+        assert re.match(
+            rf"\[COLUMNS_CONFLICT\] Cannot open table .*: column 'v' is {kind}, the table has string", other
+        )
     fewer = sql.fails(f"{start} (id int, v string) {end}")
     assert re.match(r"\[COLUMNS_CONFLICT\] .*column 'ts' \(bigint\) of the table is not declared.* or none", fewer)
     assert "CONFIG_CONFLICT" in sql.fails(

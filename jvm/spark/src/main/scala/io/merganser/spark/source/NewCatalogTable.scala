@@ -7,7 +7,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.{Options, OwnProperties, Settings}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns}
+import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.SparkSession
@@ -131,15 +131,20 @@ final class NewCatalogTable(
   def requireSame(): Unit = {
     val stored = OpenTable.load(storage)
     TableConflicts.settled(Settings.ofWrite(asWriteOptions, sessionConf), stored.config)
-    if (columns.nonEmpty)
+    if (columns.nonEmpty) {
+      def conflict(reason: String) =
+        MerganserException("COLUMNS_CONFLICT", "table" -> stored.config.name, "reason" -> reason)
       try FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
       catch {
         case e: MerganserException if e.condition == "COLUMN_MISSING" || e.condition == "SCHEMA_CONFLICT" =>
-          val reason = e.parameters.getOrElse("reason",
+          throw conflict(e.parameters.getOrElse("reason",
             s"column '${e.parameters("column")}' (${e.parameters("type")}) of the table is not declared, and CREATE " +
-              "TABLE of a table that exists declares all of its columns, or none")
-          throw MerganserException("COLUMNS_CONFLICT", "table" -> stored.config.name, "reason" -> reason).causedBy(e)
+              "TABLE of a table that exists declares all of its columns, or none")).causedBy(e)
       }
+      // Rows of these columns could be written, and yet other columns than the table's may have been declared.
+      SchemaEvolution.contradiction(stored.config.name, stored.schema, columns).foreach(reason =>
+        throw conflict(reason))
+    }
   }
 
   /** The entry in the catalog. */

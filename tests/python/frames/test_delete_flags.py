@@ -66,6 +66,29 @@ def test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column(sql:
     assert FLAG.upper() not in spark.table(name).columns
 
 
+def test_alter_table_adds_no_mark_of_another_type(sql: Sql) -> None:
+    name = sql.create("cow", f"{COLUMNS}, mark int")
+    assert "DELETE_FLAG_NOT_BOOLEAN" in sql.fails(f"ALTER TABLE {name} ADD COLUMNS ({FLAG} int)")
+    with sql.settings({"hoodie.schema.on.read.enable": "true"}):
+        assert "DELETE_FLAG_NOT_BOOLEAN" in sql.fails(f"ALTER TABLE {name} RENAME COLUMN mark TO {FLAG}")
+    sql.run(f"ALTER TABLE {name} ADD COLUMNS ({FLAG} boolean)")
+    sql.run(f"ALTER TABLE {name} ADD COLUMNS (later int)")
+    assert sql.spark.table(name).columns[-3:] == ["mark", FLAG, "later"]
+
+
+@pytest.mark.parametrize("column", [FLAG, FLAG.upper()])
+def test_changes_with_a_column_of_the_marks_name_are_refused_with_what_to_give(
+    spark: SparkSession, tmp_path: Path, column: str
+) -> None:
+    table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id", ordering_by="ts")
+    table.upsert(frame(spark, STORED, COLUMNS))
+    rows = frame(spark, [(1, 2, "gone", True), (2, 2, "b2", False)], f"{COLUMNS}, {column} boolean")
+    with pytest.raises(ValueError, match=f"apply_as_deletes='{column}'.*except_columns='{column}'"):
+        table.apply_changes(rows, keys="id", sequence_by="ts")
+    table.apply_changes(rows, keys="id", sequence_by="ts", apply_as_deletes=column, except_columns=column)
+    assert rows_of(table.df()) == [(2, 2, "b2")]
+
+
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("operation", ["upsert", "insert"])
 def test_rows_whose_operation_is_a_delete_remove_those_that_are_not_newer(

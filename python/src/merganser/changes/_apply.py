@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, Row
 
 from merganser.change_results import ApplyResult
 from merganser.changes._json import malformed_places
+from merganser.changes._parsed import DELETED
 from merganser.changes._preset import DELETE, REFUSED, SKIP, TRUNCATE, UPSERT
 from merganser.changes._quarantine import refuse, write_quarantine
 from merganser.changes._reading import (
@@ -32,8 +33,6 @@ from merganser.changes._unavailable import Unavailable
 
 if TYPE_CHECKING:
     from merganser.table import Table
-
-_DELETED = "_hoodie_is_deleted"
 
 
 def apply_batch(
@@ -117,13 +116,13 @@ def _rows(
     F = functions(events)
     rows = events.where(F.col(KIND).isin(UPSERT, DELETE))
     data = [F.col(name(column)).alias(column) for column in columns]
-    own = [*data, (F.col(KIND) == DELETE).alias(_DELETED), (F.col(ARRIVAL) * 2 + 1).alias(ARRIVAL)]
+    own = [*data, (F.col(KIND) == DELETE).alias(DELETED), (F.col(ARRIVAL) * 2 + 1).alias(ARRIVAL)]
     if moved:
         # The old row is deleted just before the new one is written: at equal positions the order of arrival decides.
         kept = {field.partition(".")[0] for field in target.ordering}
         old = {field_of(schema_of(columns), key): key for key in target.keys}
         gone = [_old_value(events, column, old, kept) for column in columns]
-        gone += [F.lit(True).alias(_DELETED), (F.col(ARRIVAL) * 2).alias(ARRIVAL)]
+        gone += [F.lit(True).alias(DELETED), (F.col(ARRIVAL) * 2).alias(ARRIVAL)]
         each = F.when(F.col(OLD).isNull(), F.array(F.struct(*own))).otherwise(F.array(F.struct(*gone), F.struct(*own)))
         rows = rows.select(F.explode(each).alias("row")).select("row.*")
     else:
@@ -156,8 +155,8 @@ def _truncated(table: Table, target: ChangeTarget, rows: DataFrame, at: Row) -> 
     stored = {*target.keys, *target.partitions}
     gone = []
     for field in rows.schema:
-        if field.name == _DELETED:
-            gone.append(F.lit(True).alias(_DELETED))
+        if field.name == DELETED:
+            gone.append(F.lit(True).alias(DELETED))
         elif field.name in point:
             gone.append(point[field.name].alias(field.name))
         elif field.name in stored:

@@ -18,6 +18,8 @@ RAW, KEY, ABSENT, CORRUPT, WRAPPED = "__raw", "__raw_key", "__absent", "__corrup
 HEADER, AFTER, BEFORE, KEYS = "e", "a", "b", "k"
 #: In front of the name of a column of the frame that is no part of its events, and orders them.
 FRAME = "__frame_"
+#: The column that marks deletes among the rows that are written.
+DELETED = "_hoodie_is_deleted"
 ALL = (RAW, KEY, ABSENT, CORRUPT, SCHEMA, HEADER, AFTER, BEFORE, KEYS)
 
 
@@ -63,6 +65,7 @@ class Target:
 
         Raises:
             MerganserError: ``CHANGES_COLUMNS_ALIKE``: two of them differ in case only.
+            ValueError: One of them has the name of the column that marks deletes.
         """
         found = list(columns)
 
@@ -80,6 +83,12 @@ class Target:
             other = seen.setdefault(column.casefold(), column)
             if other != column:
                 raise alike(other, column)
+        if DELETED in seen:
+            given = seen[DELETED]
+            raise ValueError(
+                f"Column '{given}' of the changes would mark deletes: give apply_as_deletes={given!r} if it does, and "
+                f"leave it out of the rows by except_columns={given!r}"
+            )
         return applied
 
 

@@ -8,7 +8,14 @@ import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.schema.{ColumnOrder, InternalSchema, InternalSchemaJson, MetaColumns, SchemaEvolution}
+import io.merganser.table.schema.{
+  ColumnOrder,
+  FrameCheck,
+  InternalSchema,
+  InternalSchemaJson,
+  MetaColumns,
+  SchemaEvolution
+}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession
@@ -55,7 +62,7 @@ object AlterColumns {
    * @return registers the table in a Hive metastore, if that is configured: to be called last, since its failure, which
    *         is WRITE_COMMITTED_SYNC_FAILED, leaves the change committed
    * @throws MerganserException COLUMN_CHANGE_UNSUPPORTED, SCHEMA_CONFLICT, UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME,
-   *                            COMMIT_CONFLICT; nothing is changed then
+   *                            DELETE_FLAG_NOT_BOOLEAN, COMMIT_CONFLICT; nothing is changed then
    */
   def run(session: SparkSession, path: String, changes: Seq[TableChange]): () => Unit = {
     val table       = OpenTable.load(session, path)
@@ -63,6 +70,7 @@ object AlterColumns {
     val partitions  = table.config.partitionFields
     val changed     = AvroSchemas.stored(applied(table.config.name, table.schema, changes, partitions, hasVersions))
     AvroSchemas.checkColumns(changed)
+    FrameCheck.requireDeleteFlag(changed, table.schema, table.config.name, "alter")
     SchemaEvolution.requireStable(table.config, table.schema, changed)
     val version = if (hasVersions) ColumnVersions.after(table, changes) else None
     if (changed == table.schema && version.isEmpty) () => ()

@@ -137,13 +137,14 @@ final class NewCatalogTable(
       try FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
       catch {
         case e: MerganserException if e.condition == "COLUMN_MISSING" || e.condition == "SCHEMA_CONFLICT" =>
-          throw conflict(e.parameters.getOrElse("reason",
+          val reason = e.parameters.getOrElse("reason",
             s"column '${e.parameters("column")}' (${e.parameters("type")}) of the table is not declared, and CREATE " +
-              "TABLE of a table that exists declares all of its columns, or none")).causedBy(e)
+              "TABLE of a table that exists declares all of its columns, or none")
+          throw conflict(reason).causedBy(e)
       }
       // Rows of these columns could be written, and yet other columns than the table's may have been declared.
-      SchemaEvolution.contradiction(stored.config.name, stored.schema, columns).foreach(reason =>
-        throw conflict(reason))
+      val other = SchemaEvolution.contradiction(stored.config.name, stored.schema, columns)
+      other.foreach(reason => throw conflict(reason))
     }
   }
 

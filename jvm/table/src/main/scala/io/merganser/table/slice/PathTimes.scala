@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
 /** Timestamps in partition paths. */
 object PathTimes {
+
   /**
    * Microseconds since 1970 of a level without the column's name: a number of them, or a date with a time in the JVM's
    * zone, which may be encoded.

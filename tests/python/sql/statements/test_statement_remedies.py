@@ -65,8 +65,11 @@ def test_a_view_of_a_path_is_refused_with_the_path_to_name(spark: SparkSession, 
 )
 def test_null_in_a_column_that_is_not_null_is_refused_by_the_columns_name(sql: Sql, table: str, query: str) -> None:
     message = sql.fails(f"INSERT INTO {table} {query.format(t=table)}")
-    assert "[NULL_VALUE]" in message
-    assert "column 'v' is NOT NULL" in message
+    if query.startswith("(") and not sql.spark.version.startswith("3."):
+        assert "Cannot find data for the output column `v`" in message  # by Spark 4 itself
+    else:
+        assert "[NULL_VALUE]" in message
+        assert "column 'v' is NOT NULL" in message
     assert "NullPointerException" not in message.split("\n")[0]
     assert "INTERNAL_ERROR" not in message
     assert len(sql.rows(table)) == 1

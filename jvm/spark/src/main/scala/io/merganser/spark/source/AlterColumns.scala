@@ -215,7 +215,8 @@ object AlterColumns {
     if (fields.exists(_.name.equalsIgnoreCase(name)))
       throw refused(table, names, s"a column '$name' exists", "Choose another name")
     if (names.length == 1 && MetaColumns.isReserved(name))
-      throw refused(table, names, "every row has a value of that name from the table itself", "Choose another name")
+      throw refused(table, names, "columns of that name come from the table itself or from a change stream",
+        "Choose another name")
   }
 
   /** As Hudi does where a table has versions of its columns. */

@@ -45,7 +45,7 @@ object MetaColumnsOfViews extends Rule[LogicalPlan] {
     case _ => false
   })
 
-  /** None of distinct rows, of which there would be more. */
+  /** None of distinct rows: with meta columns there would be more of them. */
   private def metaColumns(plan: LogicalPlan): Seq[Attribute] = plan match {
     case _ if plan.exists(_.isInstanceOf[Distinct]) => Nil
     // Of a table with CHAR columns, Spark puts a projection that pads them below the name, which hides the columns.

@@ -12,8 +12,8 @@ import org.apache.hadoop.util.VersionInfo
 import scala.util.control.NonFatal
 
 /**
- * What a failure of a file system means to the user, where it is one that they can correct. The only place that knows
- * how Java and Hadoop report these; any other failure stays as it is.
+ * What a failure of a file system means to the user, where it is one that they can correct. How Java and
+ * Hadoop report these is written here alone; any other failure stays as it is.
  */
 object StorageFailure {
 
@@ -44,23 +44,23 @@ object StorageFailure {
   }
 
   private def condition(location: Any, cause: Throwable): Option[MerganserException] = {
-    val text                 = String.valueOf(cause.getMessage)
-    def says(parts: String*) = parts.exists(text.contains(_))
+    val text                = String.valueOf(cause.getMessage)
+    def has(parts: String*) = parts.exists(text.contains(_))
     def refused(remedy: String) = Some(MerganserException("STORAGE_REFUSED", "path" -> location,
         "reason" -> described(cause), "remedy" -> remedy))
     cause match {
-      case _ if says("No space left on device", "Disk quota exceeded", "not enough space on the disk") =>
+      case _ if has("No space left on device", "Disk quota exceeded", "not enough space on the disk") =>
         Some(full(location, cause))
       case _ if cause.getClass.getName.endsWith("QuotaExceededException") => Some(full(location, cause))
       case _: AccessDeniedException | _: AccessControlException =>
         refused("Give this user the right to read and write there, or correct the path")
-      case _: IOException if says("Permission denied", "Read-only file system") =>
+      case _: IOException if has("Permission denied", "Read-only file system") =>
         refused("Give this user the right to read and write there, or correct the path")
       case _: NotDirectoryException | _: ParentNotDirectoryException | _: FolderNotMade =>
         refused("Correct the path: a folder can be made only in a folder that exists or can be made")
-      case _: IOException if says("Not a directory") =>
+      case _: IOException if has("Not a directory") =>
         refused("Correct the path: a part of it is a file")
-      case _: IOException if says("File name too long") =>
+      case _: IOException if has("File name too long") =>
         refused("Shorten the path, or the value of a partition column that became a folder's name in it")
       case _: InvalidPathException => refused("Correct the characters of the path")
       case _: UnknownHostException | _: ConnectException | _: NoRouteToHostException =>

@@ -37,7 +37,12 @@ def ways(spark: SparkSession, path: str) -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "remedy"), [("s3a", "hadoop-aws:"), ("foo", "spark.hadoop.fs.foo.impl set to its class")]
+    ("scheme", "remedy"),
+    [
+        ("s3a", "hadoop-aws:"),
+        ("foo", "spark.hadoop.fs.foo.impl set to its class"),
+        ("http", "Copy the files to a disk or an object store"),
+    ],
 )
 def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
     spark: SparkSession, scheme: str, remedy: str

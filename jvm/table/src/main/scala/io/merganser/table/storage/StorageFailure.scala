@@ -83,17 +83,22 @@ object StorageFailure {
    *
    * @throws MerganserException FILE_SYSTEM_UNAVAILABLE
    */
-  private[storage] def opening[A](path: Path)(work: => A): A =
-    try work
-    catch {
+  private[storage] def opening[A](path: Path)(work: => A): A = {
+    val scheme = Option(path.toUri.getScheme).getOrElse("")
+    try {
+      if (OfWeb(scheme))
+        throw new UnsupportedFileSystemException(s"$scheme reads single files, and neither lists nor writes any")
+      work
+    } catch {
       case e @ (_: IOException | _: RuntimeException) if !e.isInstanceOf[MerganserException] =>
-        val cause  = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(20).toSeq.last
-        val scheme = Option(path.toUri.getScheme).getOrElse("")
+        val cause = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(20).toSeq.last
         throw MerganserException("FILE_SYSTEM_UNAVAILABLE", "path" -> path, "scheme" -> scheme,
           "reason" -> described(cause), "remedy" -> advice(scheme, cause)).causedBy(e)
     }
+  }
 
   private def advice(scheme: String, cause: Throwable): String = cause match {
+    case _ if OfWeb(scheme) => "Copy the files to a disk or an object store, and give that path"
     case _: UnsupportedFileSystemException | _: ClassNotFoundException | _: NoClassDefFoundError =>
       val module = Modules.get(scheme).map(m => s"org.apache.hadoop:$m:${VersionInfo.getVersion}")
       if (ReplacedByS3a(scheme)) "Write s3a:// in its place"
@@ -112,6 +117,8 @@ object StorageFailure {
     "cosn" -> "hadoop-cos", "obs" -> "hadoop-huaweicloud")
 
   private val Connectors = Map("gs" -> "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26")
+
+  private val OfWeb = Set("http", "https")
 
   private val ReplacedByS3a = Set("s3", "s3n")
 }

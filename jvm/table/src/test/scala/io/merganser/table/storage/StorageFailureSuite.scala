@@ -29,6 +29,7 @@ final class StorageFailureSuite extends TableSuite {
     assert(message("abfss://c@a.dfs.core.windows.net/t").contains("org.apache.hadoop:hadoop-azure:3."))
     assert(message("gs://bucket/t").contains("spark.jars.packages=com.google.cloud.bigdataoss:gcs-connector"))
     assert(message("s3://bucket/t").contains("Write s3a://"))
+    assert(message("https://host/t").contains("Copy the files to a disk or an object store"))
     val full = s"full://${folder.resolve("t")}"
     assert(message(full).contains("spark.hadoop.fs.full.impl set to its class"))
     conf.setClass("fs.full.impl", classOf[FullDisk], classOf[FileSystem])

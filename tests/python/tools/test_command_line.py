@@ -122,7 +122,7 @@ def test_a_savepoint_is_made_listed_restored_to_and_deleted(
     assert "as merganser history shows them" in capsys.readouterr().err
     soon = (datetime.now(timezone.utc) + timedelta(days=1)).isoformat(sep=" ", timespec="seconds")
     newest = table.history(1)[0].instant
-    assert f"0 files (0 B) deleted; newest write then: {newest} (2" in printed("restore", place, "--to", soon, "--yes")
+    assert f"0 files (0 B) deleted; newest write then: {newest} (2" in printed("restore", place, "--to", soon)
     assert main(["restore", place, "--savepoint", "newest"]) == 2
     assert "Give --yes" in capsys.readouterr().err
     assert table.df().count() == 2

@@ -157,7 +157,8 @@ class TableCreation:
         Args:
             spark: The session.
             name: The table's name as SQL, such as ``lake.rides.trips``.
-            schema: As for :meth:`create`.
+            schema: As for :meth:`create`. Catalogs move partition columns to the end: rows written as tuples have the
+                order of :attr:`schema` then.
             path: Folder of the table; ``None`` is the one that the catalog chooses, which ``DROP TABLE`` deletes.
             partition_by: Column or columns that choose the folder of a row.
             if_not_exists: Open the table if there is one of that name. Arguments that it contradicts are refused, as

@@ -76,6 +76,20 @@ def test_micro_batches_merge_by_the_functions_of_columns(
     assert rows_of(load(spark, tmp_path / "t").select("id", "ts", "v")) == sorted(expected.values())
 
 
+@each_kind
+def test_a_micro_batch_with_a_key_that_reads_like_another_rows_is_refused(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    feed = Feed(tmp_path / "feed")
+    feed.add((1, 5, "a"))
+    feed.add((1, 6, "__null__"), (2, 6, "b"))
+    options = options_of(KINDS[kind], **{"hoodie.datasource.write.recordkey.field": "id,v"})
+    query = writer(stream(spark, feed.folder), tmp_path / "checkpoint", options).start(str(tmp_path / "t"))
+    with pytest.raises(merganser.MerganserError, match="KEY_AMBIGUOUS"):
+        finish(query)
+    assert rows_of(load(spark, tmp_path / "t").select("id", "ts", "v")) == [(1, 5, "a")]
+
+
 def test_a_micro_batch_is_recognized_after_its_commit_was_archived(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:

@@ -76,6 +76,67 @@ def test_alter_table_adds_no_mark_of_another_type(sql: Sql) -> None:
     assert sql.spark.table(name).columns[-3:] == ["mark", FLAG, "later"]
 
 
+@pytest.mark.parametrize("way", ["create", "statement", "select", "add", "rename"])
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_stored_mark_has_the_name_that_readers_look_for_in_whichever_case_it_was_made(
+    sql: Sql, tmp_path: Path, kind: str, way: str
+) -> None:
+    spark, written = sql.spark, FLAG.upper()
+    if way == "create":
+        table = Table.create(
+            spark,
+            str(tmp_path / "t"),
+            f"{COLUMNS}, {written} boolean",
+            record_key="id",
+            ordering_by="ts",
+            table_type={"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}[kind],
+        )
+        target = f"merganser.`{table.path}`"
+    elif way == "select":
+        target = sql.name()
+        sql.run(
+            f"CREATE TABLE {target} USING merganser TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', "
+            f"type = '{kind}') AS SELECT 9 AS id, 1L AS ts, 'z' AS v, false AS {written}"
+        )
+    else:
+        marked = {"statement": f", {written} boolean", "rename": ", mark boolean"}.get(way, "")
+        target = sql.create(kind, COLUMNS + marked)
+        if way == "add":
+            sql.run(f"ALTER TABLE {target} ADD COLUMNS ({written} boolean)")
+        elif way == "rename":
+            with sql.settings({"hoodie.schema.on.read.enable": "true"}):
+                sql.run(f"ALTER TABLE {target} RENAME COLUMN mark TO {written}")
+    assert spark.table(target).columns[-1] == FLAG
+    sql.run(f"INSERT INTO {target} VALUES (1, 1, 'a', false), (2, 1, 'b', false)")
+    sql.run(f"UPDATE {target} SET {written} = true, ts = 2 WHERE id = 1")
+    assert 1 not in {row["id"] for row in spark.table(target).collect()}
+
+
+@pytest.mark.parametrize("evolution", ["false", "true"])
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_star_of_a_merge_deletes_marked_rows_of_a_table_without_the_mark(sql: Sql, kind: str, evolution: str) -> None:
+    name = sql.create(kind, COLUMNS)
+    rows = "VALUES (1, 1L, 'a'), (2, 1L, 'b'), (3, 5L, 'c')"
+    sql.run(f"INSERT INTO {name} {rows}")
+    source = (
+        "(SELECT * FROM VALUES (1, 2L, 'gone', true), (2, 2L, 'b2', false), (3, 4L, 'late', true), "
+        f"(4, 1L, 'd', null), (5, 1L, 'never', true) AS s(id, ts, v, {FLAG.upper()})) s"
+    )
+    merge = f"MERGE INTO {name} t USING {source} ON t.id = s.id"
+    stars = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    expected = [(2, 2, "b2"), (3, 5, "c"), (4, 1, "d")]
+    with sql.settings({"spark.merganser.sql.schemaEvolution": evolution}):
+        sql.run(f"{merge} {stars}")
+        assert rows_of(sql.spark.table(name)) == expected
+        wrong = merge.replace("true", "1").replace("false", "0")
+        assert "DELETE_FLAG_NOT_BOOLEAN" in sql.fails(f"{wrong} {stars}")
+        # A clause that reads the mark decides on it, whatever its type.
+        sql.run(f"{wrong} WHEN MATCHED AND s.{FLAG} = 1 THEN UPDATE SET v = 'marked' WHEN NOT MATCHED THEN INSERT *")
+    found = {row["id"]: row["v"] for row in sql.spark.table(name).collect()}
+    assert found[5] == "never"
+    assert sql.spark.table(name).columns[-3:] == ["id", "ts", "v"]
+
+
 @pytest.mark.parametrize("column", [FLAG, FLAG.upper()])
 def test_changes_with_a_column_of_the_marks_name_are_refused_with_what_to_give(
     spark: SparkSession, tmp_path: Path, column: str

@@ -1,6 +1,6 @@
 package io.merganser.spark.frame
 
-import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.merge.MerganserException
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{MissingColumns, NullOrdering, Options, WriteOperation}
@@ -18,12 +18,6 @@ private[frame] object FrameColumns {
   def withoutFlag(frame: StructType, data: StructType): StructType = {
     val flag = FrameCheck.deleteFlag(frame, data)
     StructType(frame.filterNot(flag.contains))
-  }
-
-  /** The frame's columns as a new table names them: the one that marks deletes as its readers look for it. */
-  def ofNewTable(frame: StructType): StructType = {
-    val flag = FrameCheck.deleteFlag(frame, StructType(Nil))
-    StructType(frame.map(f => if (flag.contains(f)) f.copy(name = DeleteCheck.FlagColumn) else f))
   }
 
   /**

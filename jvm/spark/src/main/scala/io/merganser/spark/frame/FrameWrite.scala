@@ -151,7 +151,7 @@ object FrameWrite {
       options: Map[String, String],
       frame: DataFrame
   ): WriteResult = {
-    val stored = AvroSchemas.stored(FrameColumns.ofNewTable(MetaColumns.ofUser(frame.schema)))
+    val stored = AvroSchemas.stored(FrameCheck.ofNewTable(MetaColumns.ofUser(frame.schema)))
     val config = NewTable.properties(options, stored, storage.basePath.getName, sessionConf = sessionConf(session))
     val schema = newSchema(TableConfig(config), stored)
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)

@@ -1,6 +1,6 @@
 package io.merganser.spark.source
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
@@ -80,6 +80,18 @@ object AlterColumns {
       () => AfterCommit.register(session, table, settings, instant)
     }
   }
+
+  /** Names a new column that marks deletes as readers look for it, in whichever case it was written. */
+  private[source] def withFlagSpelled(change: TableChange): TableChange = change match {
+    case add: AddColumn if add.fieldNames.length == 1 && isFlag(add.fieldNames.head) =>
+      TableChange.addColumn(Array(DeleteCheck.FlagColumn), add.dataType, add.isNullable, add.comment, add.position,
+        add.defaultValue)
+    case rename: RenameColumn if rename.fieldNames.length == 1 && isFlag(rename.newName) =>
+      TableChange.renameColumn(rename.fieldNames, DeleteCheck.FlagColumn)
+    case other => other
+  }
+
+  private def isFlag(column: String): Boolean = column.equalsIgnoreCase(DeleteCheck.FlagColumn)
 
   private def commit(
       table: OpenTable,

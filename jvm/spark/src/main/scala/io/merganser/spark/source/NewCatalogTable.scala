@@ -101,7 +101,7 @@ final class NewCatalogTable(
     requireNoDryRun(written)
     if (columns.isEmpty)
       throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
-    val data = AvroSchemas.stored(MetaColumns.ofUser(columns))
+    val data = AvroSchemas.stored(FrameCheck.ofNewTable(MetaColumns.ofUser(columns)))
     val properties = NewTable.properties(
       options ++ written,
       data,

@@ -34,7 +34,7 @@ object TableAlteration {
    */
   def ofSession(session: SparkSession, entry: CatalogTable, requested: Seq[TableChange]): Unit = {
     val label   = entry.identifier.unquotedString
-    val changes = requested.filterNot(isOfFormat)
+    val changes = accepted(requested)
     settle(session, entry.location.toString, label, changes)
     val register =
       if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes) else () => ()
@@ -53,7 +53,7 @@ object TableAlteration {
 
   /** Changes a table of a catalog of folders, or one that is named by its path. */
   def ofFolder(session: SparkSession, path: String, label: String, requested: Seq[TableChange]): Unit = {
-    val changes = requested.filterNot(isOfFormat)
+    val changes = accepted(requested)
     settle(session, path, label, changes)
     var register = () => ()
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
@@ -105,6 +105,9 @@ object TableAlteration {
     PropertiesUpdate.run(storage, change, TableAccess.of(FrameWrite.sessionConf(session), TableConfig.load(storage)))
     ()
   }
+
+  private def accepted(requested: Seq[TableChange]): Seq[TableChange] =
+    requested.filterNot(isOfFormat).map(AlterColumns.withFlagSpelled)
 
   /** Whether it sets the format to the one that the table has, as each run of a declarative pipeline does. */
   private def isOfFormat(change: TableChange): Boolean = change match {

@@ -74,18 +74,22 @@ object StarExpansion {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case within: WithCTE => within.copy(plan = apply(within.plan))
-      case merge: MergeIntoTable
-          if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        val bare   = merge.copy(targetTable = DeferredStatements.bare(merge.targetTable))
-        val change = if (isAsked(session, bare) || mayLack(bare)) expanded(bare)(_) else star _
-        val stay   = staying(bare)
+      case written: MergeIntoTable
+          if written.targetTable.resolved && written.sourceTable.resolved && actions(written).exists(isMarked) =>
+        val merge  = withDeletes(written.copy(targetTable = DeferredStatements.bare(written.targetTable)))
+        val change = if (isAsked(session, merge) || mayLack(merge)) expanded(merge)(_) else star _
+        val stay   = staying(merge)
         def update(action: MergeAction) = action match {
-          case all: UpdateAction if all.assignments == marked && stay.nonEmpty => withoutMove(bare, stay)(change(all))
-          case other                                                           => change(other)
+          case all: UpdateAction if isStar(all) && stay.nonEmpty => withoutMove(merge, stay)(change(all))
+          case other                                             => change(other)
         }
-        merge.copy(matchedActions = merge.matchedActions.map(update),
+        written.copy(matchedActions = merge.matchedActions.map(update),
           notMatchedActions = merge.notMatchedActions.map(change))
       case other => other
+    }
+
+    private def withDeletes(merge: MergeIntoTable): MergeIntoTable = relation(merge.targetTable).fold(merge) {
+      target => StarDeletes.split(merge, target.table.asInstanceOf[MerganserTable].opened.config.name, isStar)
     }
 
     /** Partition columns that rows keep, whatever partition the source names: those of an index that moves no row. */
@@ -131,9 +135,15 @@ object StarExpansion {
 
     /** The action with the star it was written with. */
     private def star(action: MergeAction): MergeAction = action match {
-      case update: UpdateAction if update.assignments == marked => UpdateStarAction(update.condition)
-      case insert: InsertAction if insert.assignments == marked => InsertStarAction(insert.condition)
-      case other                                                => other
+      case update: UpdateAction if isStar(update) => UpdateStarAction(update.condition)
+      case insert: InsertAction if isStar(insert) => InsertStarAction(insert.condition)
+      case other                                  => other
+    }
+
+    private def isStar(action: MergeAction): Boolean = action match {
+      case update: UpdateAction => update.assignments == marked
+      case insert: InsertAction => insert.assignments == marked
+      case _                    => false
     }
 
     private def actions(merge: MergeIntoTable) = merge.matchedActions ++ merge.notMatchedActions

@@ -30,6 +30,12 @@ object FrameCheck {
   def deleteFlag(frame: StructType, stored: StructType): Option[StructField] =
     find(frame, DeleteCheck.FlagColumn).filter(flag => find(stored, flag.name).isEmpty)
 
+  /** Columns as a new table names them: the one that marks deletes as its readers look for it. */
+  def ofNewTable(columns: StructType): StructType = {
+    val flag = deleteFlag(columns, StructType(Nil))
+    StructType(columns.map(f => if (flag.contains(f)) f.copy(name = DeleteCheck.FlagColumn) else f))
+  }
+
   /** The frame's columns that mark deletes and are not stored: [[deleteFlag]], and the operation of change streams. */
   def deleteMarks(frame: StructType, stored: StructType): Seq[StructField] =
     deleteFlag(frame, stored).toSeq ++

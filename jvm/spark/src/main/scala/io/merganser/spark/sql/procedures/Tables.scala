@@ -9,7 +9,7 @@ import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.rule.MergeMode
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.NewTable
 import io.merganser.table.timeline.AsOf
 import org.apache.spark.sql.{Row, SparkSession}
@@ -56,7 +56,7 @@ object CreateTable extends Procedure {
   /** @throws MerganserException TABLE_EXISTS, and the errors of invalid options */
   def create(session: SparkSession, path: String, schema: StructType, options: Map[String, String]): Unit = {
     val storage = OpenTable.storage(session, path)
-    val stored  = AvroSchemas.stored(MetaColumns.ofUser(schema))
+    val stored  = AvroSchemas.stored(FrameCheck.ofNewTable(MetaColumns.ofUser(schema)))
     val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
     Creation.create(storage,
       NewTable.properties(

@@ -19,6 +19,8 @@ import io.merganser.table.timeline.{
 import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory
 
+import java.io.FileNotFoundException
+
 /**
  * Removes the files of writes that did not complete.
  *
@@ -114,7 +116,8 @@ object Rollback {
   /**
    * Moves base files without an instant on the timeline into [[OrphansFolder]]; see `TableView.orphans`. The timeline
    * is loaded again for this, as the listing may be outdated. Files older than the timeline stay: their instants may
-   * have been archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete.
+   * have been archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete. Another
+   * writer may move them, or roll their write back, at the same time.
    *
    * @return the files moved
    */
@@ -128,10 +131,12 @@ object Rollback {
         .filter { f =>
           val aside = s"$OrphansFolder/${f.path}"
           storage.makeFolder(aside.take(aside.lastIndexOf('/')))
-          val isMoved = storage.fs.rename(storage.path(f.path), storage.path(aside))
+          val isMoved =
+            try storage.fs.rename(storage.path(f.path), storage.path(aside))
+            catch { case _: FileNotFoundException => false }
           if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline wrote it")
-          else Log.warn(
-            s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline wrote it")
+          else if (storage.exists(f.path))
+            Log.warn(s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline wrote it")
           isMoved
         }
     }

@@ -249,6 +249,18 @@ final class RollbackSuite extends TableSuite {
     assert(s.exists(s"${Rollback.OrphansFolder}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
   }
 
+  test("an orphan that another writer has moved or removed since it was listed is passed over") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("a", "200"), base("a", "300"), base("a", "400"))
+    instantFiles(s, "100_110.deltacommit", "400.deltacommit.inflight")
+    val orphans = view(s).orphans("p")
+    assert(orphans.map(_.instant).sorted == Seq("200", "300"))
+    s.delete(s"p/${base("a", "200")}")
+    assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("300"))
+    assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).isEmpty)
+  }
+
   test("committed files of a table that lost its history folder stay where they are") {
     val s = storage
     Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))

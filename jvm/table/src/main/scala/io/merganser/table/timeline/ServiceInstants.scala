@@ -10,12 +10,10 @@ private[timeline] trait ServiceInstants { this: Timeline =>
    * The plan of a compaction or log compaction, whatever state the instant has: on an earlier timeline it may have had
    * another one.
    *
-   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   * @throws io.merganser.merge.MerganserException READ_TAKEN_BACK, TIMELINE_FILE_UNREADABLE
    */
-  def compactionPlan(instant: Instant): CompactionPlan = {
-    val now = find(instant.requested, instant.action).getOrElse(instant)
-    files.decodeOnce(files.name(now, InstantState.Requested), files.archive.plan(now))(CompactionPlan.decode)
-  }
+  def compactionPlan(instant: Instant): CompactionPlan =
+    files.decodePlan(find(instant.requested, instant.action).getOrElse(instant))(CompactionPlan.decode)
 
   /** The plan of a compaction, unless its file is gone. */
   def plannedBy(compaction: Instant): Option[CompactionPlan] =

@@ -78,15 +78,32 @@ private[timeline] final class TimelineFiles(
   /** @throws io.merganser.merge.MerganserException READ_TAKEN_BACK, TIMELINE_FILE_UNREADABLE */
   def decodeCompleted[T](instant: Instant)(decode: Array[Byte] => T): T = {
     val file = name(instant, InstantState.Completed)
-    def takenBack =
-      MerganserException("READ_TAKEN_BACK", "table" -> config.name, "instant" -> instant.requested)
-    this.decode(file, archive.content(instant), if (instant.action.isWrite) takenBack else removed(file))(decode)
+    this.decode(file, archive.content(instant),
+      if (instant.action.isWrite) takenBack(instant) else removed(file))(decode)
   }
+
+  /**
+   * The plan of a service, read once. Where rows are depends on it: a read that began before a restore took the plan
+   * back cannot go on.
+   *
+   * @throws io.merganser.merge.MerganserException READ_TAKEN_BACK, TIMELINE_FILE_UNREADABLE
+   */
+  def decodePlan[T <: AnyRef](instant: Instant)(decode: Array[Byte] => T): T = {
+    val file = name(instant, InstantState.Requested)
+    once(file)(this.decode(file, archive.plan(instant),
+        if (instant.isCompleted) removed(file) else takenBack(instant))(decode))
+  }
+
+  private def takenBack(instant: Instant): MerganserException =
+    MerganserException("READ_TAKEN_BACK", "table" -> config.name, "instant" -> instant.requested)
 
   /** As [[decode]], for content that is read several times. */
   def decodeOnce[T <: AnyRef](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T =
+    once(name)(this.decode(name, archived)(decode))
+
+  private def once[T <: AnyRef](name: String)(decode: => T): T =
     Option(decoded.get(name)).getOrElse {
-      val content = this.decode(name, archived)(decode)
+      val content = decode
       decoded.put(name, content)
       content
     }.asInstanceOf[T]

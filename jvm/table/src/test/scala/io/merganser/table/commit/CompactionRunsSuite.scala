@@ -67,6 +67,14 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Timeline.load(s, config).compactionPlan(instant) == plan)
   }
 
+  test("a plan that a restore takes back after the timeline was listed ends the read, which is to be repeated") {
+    val (s, config, instant) = scheduled()
+    val seen                 = Timeline.load(s, config)
+    seen.filesIn(instant, InstantState.Requested).foreach(s.delete(_))
+    assert(conditionOf(seen.groupsInCompaction) == "READ_TAKEN_BACK")
+    assert(Timeline.load(s, config).groupsInCompaction.isEmpty)
+  }
+
   test("a second runner of this process leaves a compaction that runs alone, and one that is completed") {
     val (s, config, instant) = scheduled()
     val run                  = taken(s, config, instant)

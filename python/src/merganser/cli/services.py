@@ -242,8 +242,7 @@ def _op(schedule: bool, run: bool) -> str:
 
 
 def _confirm_loss(preview: Rows) -> None:
-    row: dict[str, Any] = preview[0]
-    if not row["commits_lost"] and not row["total_files_deleted"]:
+    if not preview[0]["taken_back"]:
         return
     if not sys.stdin.isatty():
         raise click.UsageError(f"This would take back: {_loss(preview)}. Give --yes to do it.")

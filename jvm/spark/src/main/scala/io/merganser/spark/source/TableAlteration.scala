@@ -34,7 +34,7 @@ object TableAlteration {
    */
   def ofSession(session: SparkSession, entry: CatalogTable, requested: Seq[TableChange]): Unit = {
     val label   = entry.identifier.unquotedString
-    val changes = accepted(requested)
+    val changes = effective(requested)
     settle(session, entry.location.toString, label, changes)
     val register =
       if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes) else () => ()
@@ -53,7 +53,7 @@ object TableAlteration {
 
   /** Changes a table of a catalog of folders, or one that is named by its path. */
   def ofFolder(session: SparkSession, path: String, label: String, requested: Seq[TableChange]): Unit = {
-    val changes = accepted(requested)
+    val changes = effective(requested)
     settle(session, path, label, changes)
     var register = () => ()
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
@@ -106,7 +106,8 @@ object TableAlteration {
     ()
   }
 
-  private def accepted(requested: Seq[TableChange]): Seq[TableChange] =
+  /** The changes to make: without the format that the table has, and with the name of a column that marks deletes. */
+  private def effective(requested: Seq[TableChange]): Seq[TableChange] =
     requested.filterNot(isOfFormat).map(AlterColumns.withFlagSpelled)
 
   /** Whether it sets the format to the one that the table has, as each run of a declarative pipeline does. */

@@ -249,7 +249,7 @@ final class RollbackSuite extends TableSuite {
     assert(s.exists(s"${Rollback.OrphansFolder}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
   }
 
-  test("an orphan that another writer has moved or removed since it was listed is passed over") {
+  test("an orphan that another writer has moved or removed since it was listed is ignored") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "300"), base("a", "400"))

@@ -132,9 +132,11 @@ final class StoragesSuite extends TableSuite {
   test("a folder that is removed while it is listed is empty, and one that may not be read is an error") {
     val conf    = HadoopDefaults.copy("fs.removing.impl" -> classOf[OthersRemove].getName)
     val storage = Storage(s"removing:${folder.resolve("t")}", conf)
-    Seq("removed", "closed").foreach(storage.makeFolder)
-    assert(storage.list("removed").isEmpty && !storage.exists("removed"))
-    assertThrows[java.nio.file.AccessDeniedException](storage.list("closed"))
+    for (error <- Seq("denied", "failed")) {
+      Seq("removed", "closed").foreach(name => storage.makeFolder(s"$error/$name"))
+      assert(storage.list(s"$error/removed").isEmpty && !storage.exists(s"$error/removed"))
+      assertThrows[IOException](storage.list(s"$error/closed"))
+    }
   }
 
   private def lockFile(content: String): Unit = {
@@ -193,15 +195,20 @@ final class StoragesSuite extends TableSuite {
   }
 }
 
-/** A local disk on which the folder `removed` is removed by others while it is listed. */
+/** A local disk on which a folder `removed` is removed by others while it is listed, and one `closed` is not listed. */
 final class OthersRemove extends RawLocalFileSystem {
+
+  /** By the parent's name, as Hadoop's local file system has them. */
+  private val errors = Map(
+    "denied" -> new java.nio.file.AccessDeniedException("/t", null, "Permission denied"),
+    "failed" -> new IOException("Invalid directory or I/O error occurred for dir: /t")
+  )
 
   override def getUri: URI = URI.create("removing:///")
 
   override def listStatus(folder: Path): Array[FileStatus] = {
     if (folder.getName == "removed") delete(folder, true)
-    if (folder.getName == "removed" || folder.getName == "closed")
-      throw new java.nio.file.AccessDeniedException(folder.toString, null, "Permission denied")
+    if (folder.getName == "removed" || folder.getName == "closed") throw errors(folder.getParent.getName)
     super.listStatus(folder)
   }
 }

@@ -50,8 +50,8 @@ object Rollback {
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
     val temporary = storage.list(Markers.Folder)
-    def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
-      .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
+    def remains(timeline: Timeline): Seq[String] = temporary.flatMap(f => Markers.instantOf(f.getPath.getName)).distinct
+      .filter(instant => !timeline.pending.exists(_.requested == instant))
     def abandoned(timeline: Timeline): Seq[Instant] =
       ClusteringSchedule.abandoned(storage, config, timeline, options.clusteringExpiry)
     def toRollBack(timeline: Timeline): Seq[Instant] =
@@ -108,7 +108,9 @@ object Rollback {
   private[table] def removeTakenBack(storage: Storage, instant: String, files: Seq[String]): Unit = {
     removeMetadata(storage, instant)
     files.foreach(file => storage.delete(file))
-    new Markers(storage, instant).deleteAll()
+    val markers = new Markers(storage, instant)
+    markers.close()
+    markers.deleteAll()
     storage.delete(Heartbeat.file(instant))
     ()
   }
@@ -194,8 +196,10 @@ object Rollback {
       instant: String,
       metadata: CommitMetadata
   ): Seq[Marker] = {
-    val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    removeAnnounced(storage, config, instant, new Markers(storage, instant).all.filterNot(m => named(m.path)))
+    val named   = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
+    val markers = new Markers(storage, instant)
+    markers.close()
+    removeAnnounced(storage, config, instant, markers.all.filterNot(m => named(m.path)))
   }
 
   /**
@@ -230,6 +234,7 @@ object Rollback {
       mayHaveFiles: Boolean
   ): Seq[Marker] = {
     val markers = new Markers(storage, instant)
+    markers.close()
     if (markers.exist)
       markers.all.filterNot { marker =>
         val isOwn = FileNames.instant(marker.fileName).contains(instant)

@@ -123,6 +123,7 @@ final class Transaction private[table] (
     // Markers last: if they are left, the next write removes the rest.
     quietly("remove its heartbeat and its markers") {
       if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
+      if (run.isDefined) markers.close()
       markers.deleteAll()
       // What attempts have created since; those that end later find no marker.
       Rollback.removeAnnounced(storage, config, instant, ofOtherAttempts)

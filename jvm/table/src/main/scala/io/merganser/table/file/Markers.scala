@@ -11,6 +11,9 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private val folder = Markers.folder(instant)
 
+  /** Beside the folder: other engines take each file in it for a marker. */
+  private val open = folder + Markers.Open
+
   /** To be called before the file is created. */
   def create(marker: Marker): Unit = storage.touch(file(marker))
 
@@ -29,20 +32,32 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private[table] def exist: Boolean = storage.exists(folder)
 
-  /** Whether the write has been neither committed nor rolled back. A dry run is neither, and has no markers. */
-  private[table] def areOpen: Boolean = DiscardedFiles.are(storage) || exist
+  /**
+   * Whether the write has been neither committed nor rolled back, by a file that no task creates: a marker that an
+   * attempt creates later brings the folder back. A dry run is neither, and has no markers.
+   */
+  private[table] def areOpen: Boolean = DiscardedFiles.are(storage) || storage.exists(open)
 
   /** Whether a marker is there: those of a write go when it is committed or rolled back. */
   private[table] def has(marker: Marker): Boolean = DiscardedFiles.are(storage) || storage.exists(file(marker))
 
-  private[table] def prepare(): Unit = storage.makeFolder(folder)
+  private[table] def prepare(): Unit = {
+    storage.makeFolder(folder)
+    storage.touch(open)
+  }
 
+  /**
+   * From now on no attempt announces a file that stays: to be called before the markers are listed for the last time.
+   */
+  private[table] def close(): Unit = { storage.delete(open); () }
+
+  /** To be called once the write is closed. */
   private[table] def deleteAll(): Unit = { storage.deleteFolder(folder); () }
 
   private[table] def delete(marker: Marker): Unit = { storage.delete(file(marker)); () }
 
-  /** Deletes the folder if it announces nothing. */
-  private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
+  /** Closes the write and deletes the folder if it announces nothing. */
+  private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) { close(); deleteAll() }
 
   /** When the newest of them was created, in milliseconds since 1970. */
   private[table] def newestMs: Option[Long] =
@@ -78,6 +93,8 @@ object Markers {
 
   private[table] val Folder = ".hoodie/.temp"
 
+  private val Open = ".open"
+
   private val Name = """^(.*)\.marker\.(\w+)$""".r
 
   private def isPartition(path: String): Boolean = {
@@ -87,6 +104,10 @@ object Markers {
   }
 
   private[table] def folder(instant: String): String = s"$Folder/$instant"
+
+  /** The instant of a file or folder in [[Folder]]; None for those that are of no write. */
+  private[table] def instantOf(name: String): Option[String] =
+    Some(name.stripSuffix(Open)).filter(instant => instant.nonEmpty && instant.forall(_.isDigit))
 
   /** The files that writes have announced and that are neither removed nor committed yet, by path in the table. */
   private[table] def announced(storage: Storage): Set[String] =

@@ -4,7 +4,7 @@ package io.merganser.table.file
  * Which attempt of which task writes: it makes the file names of a retried task distinct. Shared by all files of a
  * task, whose changed rows it numbers: no two rows of a commit have the same task and number.
  *
- * @param mayBegin called before a file is announced; throws if the attempt may begin none
+ * @param mayBegin called once a file is announced, and before it is created; throws if the attempt may begin none
  */
 final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long, mayBegin: () => Unit = () => ()) {
   private[this] var rows  = 0L
@@ -18,9 +18,10 @@ final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long, mayB
 
   /** Announces a file that is about to be created. */
   private[table] def announce(marker: Marker, markers: Markers): Unit = {
-    mayBegin()
     files ::= marker
     markers.create(marker)
+    // Not before: the write may end in between, and the marker would be nobody's.
+    mayBegin()
   }
 
   /** The files that the attempt has announced, the last one first. */

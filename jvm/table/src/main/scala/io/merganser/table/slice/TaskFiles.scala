@@ -37,7 +37,8 @@ object TaskFiles {
         () => {
           requireAlive(context)
           if (!writer.markers.areOpen) throw ended(writer)
-        })
+        }
+      )
     try {
       val written = write(token).toVector
       requireAlive(context)
@@ -45,7 +46,10 @@ object TaskFiles {
       written.iterator
     } catch {
       case failure: Throwable =>
-        Interrupts.deferred(token.announced.foreach(remove(writer, _, failure)))
+        Interrupts.deferred {
+          token.announced.foreach(remove(writer, _, failure))
+          removeFolder(writer, failure)
+        }
         throw failure
     }
   }
@@ -58,15 +62,23 @@ object TaskFiles {
 
   /** The marker last: the next write removes a file that stays. */
   private def remove(writer: SliceWriter, marker: Marker, failure: Throwable): Unit =
-    try
+    quietly(writer, s"'${marker.path}'", failure) {
       if (isOwn(writer, marker)) {
         writer.storage.delete(marker.path)
         writer.markers.delete(marker)
       }
+    }
+
+  /** The folder of markers that an attempt has brought back, once its write had ended. */
+  private def removeFolder(writer: SliceWriter, failure: Throwable): Unit =
+    quietly(writer, "the folder of markers", failure)(if (!writer.markers.areOpen) writer.markers.deleteIfEmpty())
+
+  private def quietly(writer: SliceWriter, what: String, failure: Throwable)(work: => Unit): Unit =
+    try work
     catch {
       case NonFatal(second) =>
         failure.addSuppressed(second)
-        Log.warn(s"cannot remove '${marker.path}' of ${writer.storage}, which an attempt of a task has left", second)
+        Log.warn(s"cannot remove $what of ${writer.storage}, which an attempt of a task has left", second)
     }
 
   /** In version 6 another engine may have appended to a log. */

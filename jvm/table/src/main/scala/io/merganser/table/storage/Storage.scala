@@ -90,9 +90,8 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
   def list(relative: String): Seq[FileStatus] =
     try fs.listStatus(path(relative)).toSeq
     catch {
-      case _: FileNotFoundException => Nil
-      // Hadoop's local file system reports a folder that is removed meanwhile as one that may not be read.
-      case _: AccessDeniedException if !exists(relative) => Nil
+      case _: FileNotFoundException                                       => Nil
+      case e: IOException if Storage.mayBeRemoved(e) && !exists(relative) => Nil
     }
 
   /** On the local file system without the process that Hadoop starts to set the permissions of each folder. */
@@ -376,6 +375,10 @@ object Storage {
   private val ConditionalReplace = "fs.option.create.conditional.overwrite.etag"
 
   private val S3Schemes = Set("s3", "s3a", "s3n")
+
+  /** Whether this may be how Hadoop's local file system reports a folder that is removed while it lists it. */
+  private def mayBeRemoved(e: IOException): Boolean =
+    e.isInstanceOf[AccessDeniedException] || e.getClass == classOf[IOException]
 
   private def identityOf(fs: FileSystem, path: Path, conf: Configuration): String = {
     val uri    = path.toUri

@@ -79,7 +79,10 @@ final class TaskFilesSuite extends TableSuite with InTask {
       assert(dataFiles(s, transaction.instant).size == named && Leftovers.of(s).isEmpty)
     }
 
-    for (operation <- Seq("create .*/p1/[^/]*parquet", "close .*/p1/[^/]*parquet"))
+    for (
+      operation <-
+        Seq("create .*/.temp/.*parquet.marker.*", "create .*/p1/[^/]*parquet", "close .*/p1/[^/]*parquet")
+    )
       test(s"an attempt whose write $what at a $operation removes its file") {
         val s           = created()
         val transaction = begun(s)
@@ -101,6 +104,16 @@ final class TaskFilesSuite extends TableSuite with InTask {
     FaultyFileSystem.interrupting(s"delete .*/.temp/${transaction.instant}")(s.createNew(late, Array[Byte](1)))(
       commit(transaction, written))
     assert(!s.exists(late) && Leftovers.of(s).isEmpty)
+  }
+
+  test("an attempt that begins and ends between the markers' last look and their removal removes its file") {
+    val s           = created()
+    val transaction = begun(s)
+    val files       = writer(s, transaction)
+    val written     = task(files, Seq("k5"))(_ => ())
+    FaultyFileSystem.interrupting(s"delete .*/.temp/${transaction.instant}")(
+      intercept[IOException](task(files, Seq("k7"))(_ => ())))(commit(transaction, written))
+    assert(dataFiles(s, transaction.instant).size == 1 && Leftovers.of(s).isEmpty)
   }
 
   test("an attempt that fails removes all of its files and markers, and its failure is reported") {

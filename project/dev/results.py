@@ -13,6 +13,8 @@ from dev.process import Failed, say
 MESSAGE = 300  # characters of a failed test's message in the closing lines
 SLOWEST = 25  # number of tests of each kind that are printed with their times
 
+OUT_OF_TIME = "not begun before the deadline of the run"  # why pytest skips a test (tests/python/conftest.py)
+
 
 class Results:
     """Closing lines of the steps of one run, how many tests passed and failed in them, and what failed."""
@@ -22,6 +24,7 @@ class Results:
         self.failed = 0
         self.closing: list[str] = []
         self.failures: list[str] = []
+        self.out_of_time: list[str] = []
 
     def step(self, name: str, work: Callable[[], str | None], *, timed: bool = True) -> bool:
         """Run a step; what it returns is its closing line. A step that fails counts as one failure at least.
@@ -43,7 +46,9 @@ class Results:
         return fine
 
     def finish(self) -> int:
-        """Print what failed and the closing lines, with the total alone on the last one, and return the exit code."""
+        """Print what was left out or failed and the closing lines, the total alone on the last one: the exit code."""
+        if self.out_of_time:
+            say("\n".join(["", f"{OUT_OF_TIME.capitalize()}:", *(f"  {name}" for name in self.out_of_time)]))
         if self.failures:
             say("\n".join(["", "Failed:", *(f"  {failure}" for failure in self.failures)]))
         say("\n" + "\n".join(self.closing))
@@ -65,7 +70,7 @@ class Results:
         return f"ScalaTest: {succeeded} passed, {failed} failed, {canceled} canceled, {aborted} suites aborted"
 
     def pytest(self, report: Path) -> str:
-        """Add the counts from pytest's JUnit report, and the names and messages of failed tests."""
+        """Add the counts of pytest's JUnit report, what failed with its message, and the names of what was left out."""
         suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
         assert suite is not None
         count = {name: int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")}
@@ -74,9 +79,12 @@ class Results:
         self.passed += passed
         self.failed += failed
         for test in suite.iter("testcase"):
+            name = f"{test.get('classname')}::{test.get('name')}"
             for outcome in (*test.iter("failure"), *test.iter("error")):
                 message = " ".join(outcome.get("message", "").split())[:MESSAGE]
-                self.failures.append(f"{test.get('classname')}::{test.get('name')}: {message}")
+                self.failures.append(f"{name}: {message}")
+            if any(OUT_OF_TIME in outcome.get("message", "") for outcome in test.iter("skipped")):
+                self.out_of_time.append(name)
         seconds = float(suite.get("time", "0"))
         return f"pytest: {passed} passed, {failed} failed, {count['skipped']} skipped in {seconds:.0f} s"
 

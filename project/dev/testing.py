@@ -29,7 +29,8 @@ DEFAULT, NEWEST = "default", "newest"  # lines; the newest one runs a quarter of
 
 # Folders of tests/python that take minutes, and all other tests, in the order of their start. Tests of stores and
 # services wait for servers and other processes half of their time: they run beside sbt and the longest part, which
-# compute. After these the longest are first, so that all end at about the same time.
+# compute. After these the longest are first, so that all end at about the same time; of the last ones, which are about
+# as long, each is the last with another seed, so that a deadline leaves out others.
 PARTS = (
     (DEFAULT, "interop"),
     (DEFAULT, "stores"),
@@ -41,6 +42,8 @@ PARTS = (
     (DEFAULT, "sql"),
     (NEWEST, "interop"),
 )
+TAKE_TURNS = 4  # of the parts, the last ones
+
 #: Folders whose tests need another engine, a cluster, a server or a database.
 ENGINES_AND_SERVERS = ("interop", "stores")
 
@@ -87,7 +90,7 @@ class Part:
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:
-    """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
+    """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--minutes N] [--scala GLOB] [PYTEST ...]
 
     By default: lint, and on the default line ScalaTest and pytest without extensive tests: those that take long or
     need another engine, a cluster, a server or a database. Tests with many variants run some of them. --all adds the
@@ -100,11 +103,14 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     --full the long versions of random tests, all points of faults, large tables and all end-to-end tests with all
     variants on both lines. Random tests draw the same cases in each run, and samples the same tests and variants; with
     --all those of the day: its date is the seed. --seed N draws others.
+    --minutes N begins no pytest once that many minutes have passed; those that are left out are listed at the end.
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
     if options.full:
         os.environ["MERGANSER_FULL"] = "1"
+    if options.minutes is not None:
+        os.environ["MERGANSER_DEADLINE"] = str(time.time() + 60 * options.minutes)
     complete = (options.everything or options.full) and not (options.scala or rest)
     if options.seed is not None:
         os.environ["MERGANSER_SEED"] = str(options.seed)
@@ -195,8 +201,10 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
         scala = pool.submit(start_scalatest, environment, commands, newest)
         results.step("lint of Python", lambda: lint_python(environment))
         hudi_jar(Environment(HUDI_LINE))
-        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts_of(environment, newest)]
+        parts = parts_of(environment, newest)
+        running = [(part, pool.submit(start_part, part, scala, started)) for part in parts[:-TAKE_TURNS]]
         newcomer = pool.submit(start_newcomer, environment, scala, started)
+        running += [(part, pool.submit(start_part, part, scala, started)) for part in parts[-TAKE_TURNS:]]
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         count_parts(results, running)
         if isinstance(newcomer.exception(), NotBuilt):
@@ -213,7 +221,9 @@ def parts_of(environment: Environment, newest: Sequence[Environment]) -> list[Pa
             parts.append(Part(environment, folder, FOLDERS, variants="others" if newest else ""))
         else:
             parts += [Part(each, folder, NEWEST_FOLDERS, end_to_end=True, variants="some") for each in newest]
-    return parts
+    last = parts[-TAKE_TURNS:]
+    turn = int(os.environ.get("MERGANSER_SEED", "0")) % len(last)
+    return [*parts[:-TAKE_TURNS], *last[turn:], *last[:turn]]
 
 
 class NotBuilt(Failed):

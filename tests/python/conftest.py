@@ -15,6 +15,7 @@ from places import ROOT, TESTS
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 
+from dev.results import OUT_OF_TIME
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
 from interop.python_daemon import SETTINGS as PYTHON_WORKERS
@@ -53,6 +54,9 @@ TABLE_TYPES = {"cow": "cow", "mor": "mor", "COPY_ON_WRITE": "cow", "MERGE_ON_REA
 
 #: Of what a run draws.
 SEED = int(os.environ.get("MERGANSER_SEED", "0"))
+
+#: When a run begins no further test, in seconds since 1970.
+DEADLINE = float(os.environ.get("MERGANSER_DEADLINE", "inf"))
 
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
@@ -95,6 +99,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("MERGANSER_TESTS") == "first":
         deselect(config, items, beyond_some_variants(items))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > DEADLINE:
+        pytest.skip(OUT_OF_TIME)
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:

@@ -163,6 +163,26 @@ def test_a_seed_and_the_next_one_draw_the_halves_of_a_sample_and_all_else_of_the
     assert sampled[0] | sampled[1] == {name for name in collected("") if SAMPLED in name}
 
 
+def test_tests_that_a_deadline_leaves_out_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "report.xml"
+    place = TESTS / "python" / "api" / "test_option_constants.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", place],
+        env={**os.environ, "MERGANSER_DEADLINE": str(time.time())},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results()
+    results.step("pytest", lambda: results.pytest(report))
+    assert results.finish() == 0
+    assert results.out_of_time
+    printed = capsys.readouterr().out
+    assert "Not begun before the deadline of the run:\n  tests.python.api.test_option_constants::" in printed
+    assert printed.endswith("\n0 passed, 0 failed\n")
+
+
 def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = tmp_path / "report.xml"
     failed = (

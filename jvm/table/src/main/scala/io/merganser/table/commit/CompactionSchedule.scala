@@ -278,7 +278,7 @@ private[table] final class CompactionRun(
       markers.delete(marker)
     }
     val isOurs = lost.isEmpty
-    // The tasks of a run that has taken the plan over begin no file without the folder.
+    // The tasks of a run that has taken the plan over begin no file once the write is closed.
     if (isOurs || !found.exists(!_.isCompleted)) markers.deleteIfEmpty()
     if (isOurs || !found.exists(!_.isCompleted)) storage.delete(Heartbeat.file(instant))
     if (isOurs && found.exists(!_.isCompleted)) storage.delete(Claim.file(config, instant, pending.action))

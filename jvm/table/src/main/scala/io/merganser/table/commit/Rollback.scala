@@ -50,8 +50,8 @@ object Rollback {
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
     val temporary = storage.list(Markers.Folder)
-    def remains(timeline: Timeline): Seq[String] = temporary.flatMap(f => Markers.instantOf(f.getPath.getName)).distinct
-      .filter(instant => !timeline.pending.exists(_.requested == instant))
+    def remains(timeline: Timeline): Seq[String] =
+      Markers.instantsOf(temporary).filter(instant => !timeline.pending.exists(_.requested == instant))
     def abandoned(timeline: Timeline): Seq[Instant] =
       ClusteringSchedule.abandoned(storage, config, timeline, options.clusteringExpiry)
     def toRollBack(timeline: Timeline): Seq[Instant] =

@@ -5,7 +5,8 @@ import org.apache.hadoop.fs.FileStatus
 
 /**
  * Empty files in `.hoodie/.temp/<instant>` that announce each data file before it is created, so that the next writer
- * of any engine can clean up a failed write. Serializable: tasks create them.
+ * of any engine can clean up a failed write, and a file beside them that is there until the write ends. Serializable:
+ * tasks create them.
  */
 final class Markers(storage: Storage, val instant: String) extends Serializable {
 
@@ -105,8 +106,15 @@ object Markers {
 
   private[table] def folder(instant: String): String = s"$Folder/$instant"
 
+  /** The instants of writes that have left something in [[Folder]]. */
+  private[table] def instants(storage: Storage): Seq[String] = instantsOf(storage.list(Folder))
+
+  /** The same of a listing of that folder. */
+  private[table] def instantsOf(found: Seq[FileStatus]): Seq[String] =
+    found.flatMap(f => instantOf(f.getPath.getName)).distinct
+
   /** The instant of a file or folder in [[Folder]]; None for those that are of no write. */
-  private[table] def instantOf(name: String): Option[String] =
+  private def instantOf(name: String): Option[String] =
     Some(name.stripSuffix(Open)).filter(instant => instant.nonEmpty && instant.forall(_.isDigit))
 
   /** The files that writes have announced and that are neither removed nor committed yet, by path in the table. */

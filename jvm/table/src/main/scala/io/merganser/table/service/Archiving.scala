@@ -175,8 +175,8 @@ final class Archiving(
   private def removeRemains(timeline: Timeline, writes: Seq[Instant]): Unit = {
     val pending = timeline.pending.map(_.requested).toSet
     writes.lastOption.foreach { last =>
-      storage.list(Markers.Folder).map(_.getPath.getName).filter(name =>
-        InstantTime.parse(name).isDefined && name <= last.requested && !pending(name)).foreach(
+      Markers.instants(storage).filter(instant =>
+        InstantTime.parse(instant).isDefined && instant <= last.requested && !pending(instant)).foreach(
         Rollback.removeRemains(storage, config, timeline, _))
     }
   }

@@ -21,7 +21,7 @@ import io.merganser.table.timeline.Timeline
 private[service] final class OrphanRule(storage: Storage, config: TableConfig, timeline: Timeline) {
 
   private val running: Set[String] = timeline.pending.map(_.requested).toSet ++
-    storage.list(Markers.Folder).map(_.getPath.getName) ++
+    Markers.instants(storage) ++
     storage.list(Heartbeat.Folder).map(_.getPath.getName).filterNot(Heartbeat.hasExpired(storage, _, OrphanRule.DayMs))
 
   private val named = new NamedFiles(storage, config, timeline)

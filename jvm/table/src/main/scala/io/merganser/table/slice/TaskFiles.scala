@@ -13,8 +13,8 @@ import scala.util.control.NonFatal
 /**
  * The files that a task writes. Spark may run a task several times, also at once, and the commit names the files of one
  * attempt. It removes those of the others that were announced before; an attempt that is later than the commit, or than
- * the rollback of its write, removes its own. It is late if Spark has killed it, or if the markers of its write are
- * gone: the kill may come later, or never to an executor that was lost.
+ * the rollback of its write, removes its own. It is late if Spark has killed it, or if its write is closed or its
+ * markers are gone: the kill may come later, or never to an executor that was lost.
  */
 object TaskFiles {
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, TableCapability}
 import org.apache.spark.sql.connector.write.{RowLevelOperationBuilder, RowLevelOperationInfo}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import java.util
 import scala.util.Try
@@ -141,8 +141,8 @@ private[sql] object Alignment {
     parts  <- Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption
     column <- parts.headOption.flatMap(target.columnAfter)
   } yield {
-    def inside(fields: Seq[String]) = fields.foldLeft(Option[DataType](column.dataType))((outer, field) =>
-      outer.collect { case struct: StructType => struct }.flatMap(FrameCheck.find(_, field)).map(_.dataType))
+    def inside(names: Seq[String]) =
+      names.foldLeft(Option[DataType](column.dataType))((outer, name) => outer.flatMap(within(_, name)))
     val whole = s"CAST(… AS ${column.dataType.sql})"
     // No cast adds a field to a struct.
     val lacking = inside(parts.tail.dropRight(1)).collect {
@@ -156,9 +156,18 @@ private[sql] object Alignment {
           s"CAST(… AS ${of.sql}) for $name, or ")
         val first = lacking.orElse(field).getOrElse("")
         s"$first$whole for the whole struct, whose fields are then taken by their position"
-      case _ => s"$whole in its place"
+      case _ => s"${lacking.getOrElse("")}$whole in its place"
     }
     s"Write $value; for UPDATE SET * and INSERT *, in the query of the source."
+  }
+
+  /** The type of what Spark names inside a value: a field, or the `element`, `key` or `value` of a collection. */
+  private def within(outer: DataType, name: String): Option[DataType] = (outer, name) match {
+    case (struct: StructType, _)       => FrameCheck.find(struct, name).map(_.dataType)
+    case (array: ArrayType, "element") => Some(array.elementType)
+    case (map: MapType, "key")         => Some(map.keyType)
+    case (map: MapType, "value")       => Some(map.valueType)
+    case _                             => None
   }
 
   /** The target as Spark's rule expects it: row-level, without meta columns, with its columns after the statement. */

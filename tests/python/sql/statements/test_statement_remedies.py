@@ -157,19 +157,26 @@ def test_a_struct_that_lacks_a_field_is_refused_with_the_struct_to_write(sql: Sq
         ("map<string,struct<a:int,b:int>>", "map('k', {s})", "`l`.`value`"),
     ],
 )
-def test_so_is_one_inside_an_array_or_a_map(sql: Sql, kind: str, element: str, place: str) -> None:
+def test_a_struct_inside_a_collection_that_lacks_a_field_is_refused_with_the_struct_to_write(
+    sql: Sql, kind: str, element: str, place: str
+) -> None:
     table = sql.create("cow", f"id int, ts bigint, l {kind}")
     full, other = (element.format(s=f"named_struct({fields})") for fields in ("'a', 1, 'b', 2", "'x', 3, 'y', 4"))
     sql.run(f"INSERT INTO {table} VALUES (1, 1L, {full})")
-    update = f"UPDATE {table} SET l = {element}"
-    message = sql.fails(update.format(s="named_struct('b', 7)"))
-    assert f"Write named_struct('a', …, 'b', …) for {place}, or" in message, message
-    sql.run(update.format(s="named_struct('a', null, 'b', 7)"))
+    shown = "l[0]" if kind.startswith("array") else "l['k']"
+    merge = (
+        f"MERGE INTO {table} t USING (SELECT 1 AS id, 9L AS ts, {element} AS l) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET *"
+    )
+    for statement in (merge, f"UPDATE {table} SET l = {element}"):
+        message = sql.fails(statement.format(s="named_struct('b', 7)"))
+        assert f"Write named_struct('a', …, 'b', …) for {place}, or" in message, message
+        sql.run(statement.format(s="named_struct('a', null, 'b', 7)"))
+        assert sql.rows(table, f"{shown}.a, {shown}.b") == [(None, 7)]
     message = sql.fails(f"UPDATE {table} SET l = {other}")
     cast = re.search(r"CAST\(… (AS .*)\) in its place", message)
     assert cast is not None, message
     sql.run(f"UPDATE {table} SET l = CAST({other} {cast[1]})")
-    shown = "l[0]" if kind.startswith("array") else "l['k']"
     assert sql.rows(table, f"{shown}.a, {shown}.b") == [(3, 4)]
 
 

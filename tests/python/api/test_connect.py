@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from change_events import PLACEHOLDER, order, postgres
 from feeds import Feed, finish, options_of, stream, writer
-from pasted import LINE, blocks, paste
+from pasted import LINE, SERVERS, blocks, paste
 from pipelines import run as run_pipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation, SparkSession
@@ -256,8 +256,8 @@ def test_a_client_needs_no_py4j(server: str, path: str) -> None:  # noqa: F811
     assert ran.stdout.split() == ["1", "1", "1", "False"]
 
 
-def test_the_client_of_the_readme_upserts_when_it_is_pasted(server: str, tmp_path: Path) -> None:
-    _, client = blocks("python")
+def test_the_client_of_the_page_upserts_when_it_is_pasted(server: str, tmp_path: Path) -> None:
+    (client,) = blocks("python", SERVERS)
     typed = client.replace("sc://localhost:15002", server)
     ran = paste("./dev python", "--spark", LINE, "-", typed=typed, folder=tmp_path)
     assert ran.returncode == 0, ran.stderr[-4000:]

@@ -1,4 +1,4 @@
-"""The README's blocks, and a terminal to paste them into."""
+"""The blocks of the README and of the page on servers, and a terminal to paste them into."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import pyspark
 from places import ROOT
 
 README = (ROOT / "README.md").read_text()
+SERVERS = (ROOT / "docs" / "connect-and-jdbc.md").read_text()
 
 #: The running Spark line, such as "4.2".
 LINE = ".".join(pyspark.__version__.split(".")[:2])
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, page: str = README) -> list[str]:
     """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 def commands(start: str) -> list[str]:
     """The indented commands that start with these words, each with the lines that continue it."""
-    return re.findall(rf"^ {{4}}({re.escape(start)}\b(?:.*\\\n)*.*)$", README, re.MULTILINE)
+    return re.findall(rf"^ {{4}}({re.escape(start)}\b(?:.*\\\n)*.*)$", README + SERVERS, re.MULTILINE)
 
 
 def paste(command: str, *more: str, typed: str = "", folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command of the README in a shell.
+    """Run a command of the pages in a shell.
 
     Args:
         command: As it stands there.

@@ -28,7 +28,7 @@ def serving(pasted: str, folder: Path, started: str, *settings: str) -> Iterator
     """Run a server until the block ends.
 
     Args:
-        pasted: The command of the README that starts it, such as ``./dev connect``.
+        pasted: The command of the page that starts it, such as ``./dev connect``.
         folder: For its log, its warehouse and its metastore.
         started: Pattern of the line that it logs when it is there; group 1 is its port.
         settings: More of Spark's settings, as ``key=value``.
@@ -38,7 +38,7 @@ def serving(pasted: str, folder: Path, started: str, *settings: str) -> Iterator
     """
     quiet = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=2", "spark.sql.session.timeZone=UTC"]
     java = f"-Duser.timezone=UTC -Dderby.system.home={folder}"
-    assert commands(pasted) == [pasted], "the README has no such command"
+    assert commands(pasted) == [pasted], "no page has such a command"
     program, *words = pasted.split()
     command = [sys.executable, str(ROOT / program), *words, "--spark", LINE]
     command += ["--master", "local[2]", "--driver-memory", "1g", "--driver-java-options", java]

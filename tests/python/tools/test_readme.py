@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pasted import LINE, README, ROOT, blocks, commands, paste
+from pasted import LINE, README, ROOT, SERVERS, blocks, commands, paste
 from pyspark.sql import SparkSession
 
 import merganser
@@ -14,8 +14,8 @@ import merganser
 pytestmark = pytest.mark.e2e
 
 
-def test_every_command_of_the_readme_is_one_of_dev_s_own() -> None:
-    commands = re.findall(r"^ {4}(\S+) ([\w-]+)", README, re.MULTILINE)
+def test_every_dev_command_of_the_pages_exists() -> None:
+    commands = re.findall(r"^ {4}(\S+) ([\w-]+)", README + SERVERS, re.MULTILINE)
     programs = {name for program, name in commands if program == "./dev"}
     assert {"demo", "test", "sql", "connect", "thrift", "beeline"} <= programs
     known = re.findall(r'^    "([\w-]+)": \(\w+, (?:True|False)\)', (ROOT / "dev").read_text(), re.MULTILINE)
@@ -50,7 +50,8 @@ def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: 
 
 
 def test_the_settings_for_a_spark_of_one_s_own_are_those_of_a_session(spark: SparkSession) -> None:
-    settings = dict(re.findall(r"^ {4}(spark\.\S+) +(\S+)$", README, re.MULTILINE))
+    page = (ROOT / "docs" / "installation.md").read_text().partition("## Maven")[0]
+    settings = dict(re.findall(r"^ {4}(spark\.\S+) +(\S+)$", page, re.MULTILINE))
     assert Path(settings.pop("spark.jars")).name.startswith("merganser-spark-")
     assert settings == {name: spark.conf.get(name) for name in settings}
     assert len(settings) == 2

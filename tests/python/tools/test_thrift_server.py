@@ -124,7 +124,7 @@ def test_an_assignment_that_cannot_be_names_its_clause_and_its_column(jdbc: Jdbc
     assert all(word in str(raised.value) for word in ("ASSIGNMENT_REFUSED", "WHEN MATCHED", "`ts`")), str(raised.value)
 
 
-def test_the_beeline_command_of_the_readme_makes_a_table_and_shows_its_commit(server: tuple[int, Path]) -> None:
+def test_the_beeline_command_of_the_page_makes_a_table_and_shows_its_commit(server: tuple[int, Path]) -> None:
     port, folder = server
     (command,) = commands("./dev beeline")
     command = command.replace("./dev beeline", f"./dev beeline --spark {LINE}").replace(

@@ -1,7 +1,7 @@
 // Three modules (merge <- table <- spark) for each Spark line, from one source tree; one jar a line.
 // Spark's jars come from Maven, or from installed pysparks with -Dspark.jars.dir=<pyspark>/jars[:<pyspark>/jars].
 
-import Dependencies.{Line, Spark35, Spark40, Spark41, Spark42}
+import Dependencies.{Line, Lines}
 
 ThisBuild / organization := "io.merganser"
 ThisBuild / version      := "0.1.0"
@@ -56,7 +56,7 @@ def warnings(line: Line): Seq[String] = {
 }
 
 def module(name: String, line: Line): Project = {
-  val since = Seq(Spark35, Spark40, Spark41, Spark42).map(_.minor).filter(_ <= line.minor)
+  val since = Lines.map(_.minor).filter(_ <= line.minor)
   val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor =>
     s"scala-spark$minor+")
 
@@ -160,33 +160,23 @@ def sparkModule(line: Line, merge: Project, table: Project): Project =
       }
     )
 
-lazy val merge35   = mergeModule(Spark35)
-lazy val table35   = tableModule(Spark35, merge35)
-lazy val spark35   = sparkModule(Spark35, merge35, table35)
-lazy val mergers35 = mergersOf(Spark35, table35)
-lazy val costs35   = costsOf(Spark35)
-lazy val merge40   = mergeModule(Spark40)
-lazy val table40   = tableModule(Spark40, merge40)
-lazy val spark40   = sparkModule(Spark40, merge40, table40)
-lazy val mergers40 = mergersOf(Spark40, table40)
-lazy val costs40   = costsOf(Spark40)
-lazy val merge41   = mergeModule(Spark41)
-lazy val table41   = tableModule(Spark41, merge41)
-lazy val spark41   = sparkModule(Spark41, merge41, table41)
-lazy val mergers41 = mergersOf(Spark41, table41)
-lazy val costs41   = costsOf(Spark41)
-lazy val merge42   = mergeModule(Spark42)
-lazy val table42   = tableModule(Spark42, merge42)
-lazy val spark42   = sparkModule(Spark42, merge42, table42)
-lazy val mergers42 = mergersOf(Spark42, table42)
-lazy val costs42   = costsOf(Spark42)
+/** The projects of one Spark line: the three modules, and the jars that users do not get. */
+def projectsOf(line: Line): Seq[Project] = {
+  val merge = mergeModule(line)
+  val table = tableModule(line, merge)
+  Seq(merge, table, sparkModule(line, merge, table), mergersOf(line, table), costsOf(line))
+}
+
+lazy val lines: CompositeProject = new CompositeProject {
+  override def componentProjects: Seq[Project] = Lines.flatMap(projectsOf)
+}
 
 /** Writes what `java @file` needs to run the benchmark of the merge loop. */
 lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
 
 /** The benchmark of the merge loop: on the default line alone, in no jar. */
-lazy val bench35 = module("bench", Spark35)
-  .dependsOn(merge35)
+lazy val bench = module("bench", Lines.head)
+  .dependsOn(LocalProject(s"merge${Lines.head.id}"))
   .settings(
     Compile / unmanagedSourceDirectories := Seq("java", "scala").map(
       (ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),

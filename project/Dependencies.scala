@@ -10,10 +10,13 @@ object Dependencies {
     val id: String    = minor.replace(".", "")
   }
 
-  val Spark35: Line = Line("3.5.9", "2.12.18", "8")
-  val Spark40: Line = Line("4.0.4", "2.13.16", "17")
-  val Spark41: Line = Line("4.1.3", "2.13.17", "17")
-  val Spark42: Line = Line("4.2.0", "2.13.18", "17")
+  /** The default line first. */
+  val Lines: Seq[Line] = Seq(
+    Line("3.5.9", "2.12.18", "8"),
+    Line("4.0.4", "2.13.16", "17"),
+    Line("4.1.3", "2.13.17", "17"),
+    Line("4.2.0", "2.13.18", "17")
+  )
 
   val test: Seq[ModuleID] = Seq(
     "org.scalatest" %% "scalatest" % "3.2.19" % Test,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from change_events import postgres
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import snippets
 
+from merganser import Table
 from merganser.changes import presets
 from merganser.changes._quarantine import REASONS
 
@@ -23,6 +27,19 @@ def test_the_snippets_of_the_page_on_changes_run(spark: SparkSession, capsys: py
     output = capsys.readouterr().out
     assert printed[1] in output
     assert "0 4 events: 3 upserts, 1 deletes" in output
+
+
+def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "landing").mkdir()
+    event = postgres("c", 1, {"id": 1, "status": "new"}, columns=None)
+    (tmp_path / "landing" / "orders").write_text(f"{event}\n{{not an event\n")
+    (block,) = snippets("docs/apply-changes.md", "sql")
+    for statement in block.split(";")[:-1]:
+        spark.sql(re.sub("/(?=lake|landing)", f"{tmp_path}/", statement)).collect()
+    assert [
+        tuple(row) for row in Table.load(spark, f"{tmp_path}/lake/orders").df().select("id", "status").collect()
+    ] == [(1, "new")]
+    assert Table.load(spark, f"{tmp_path}/lake/orders_quarantine").df().count() == 1
 
 
 def test_the_page_has_every_preset_its_ordering_fields_and_every_reason() -> None:

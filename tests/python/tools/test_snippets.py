@@ -15,7 +15,7 @@ CODE = ("python", "sql", "java", "scala", "bash")
 #: The test that runs the snippets of a page, and how many of which language; two where each runs some of them.
 RUN = {
     "README.md": {"test_readme": "python sql"},
-    "docs/apply-changes.md": {"test_apply_changes_page": "python*4"},
+    "docs/apply-changes.md": {"test_apply_changes_page": "python*4 sql"},
     "docs/archiving.md": {"test_archiving": "python sql"},
     "docs/change-data.md": {"test_change_data": "python sql"},
     "docs/cleaning.md": {"test_cleaning": "python sql"},

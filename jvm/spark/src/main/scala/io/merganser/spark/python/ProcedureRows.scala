@@ -24,6 +24,11 @@ private[python] object ProcedureRows {
       options: Map[String, String]
   ): Iterator[ObjectNode] = {
     val definition = Procedure.byName(procedure).get
+    definition.rows(session, checked(definition, arguments, options)).map(node(_, definition.result))
+  }
+
+  /** The arguments of a procedure, checked. */
+  def checked(definition: Procedure, arguments: JsonNode, options: Map[String, String]): Arguments = {
     val named = arguments.fields().asScala.toSeq.map { argument =>
       val value = argument.getValue
       argument.getKey ->
@@ -32,7 +37,7 @@ private[python] object ProcedureRows {
          else if (value.isObject) map(value.fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap)
          else Literal(value.asText))
     } ++ (if (options.isEmpty) Nil else Seq("options" -> map(options)))
-    definition.rows(session, Arguments.check(definition, named)).map(node(_, definition.result))
+    Arguments.check(definition, named)
   }
 
   /** The fields that the SQL tab shows the sums of, and their names there; none for a procedure that only reads. */
@@ -57,6 +62,10 @@ private[python] object ProcedureRows {
       val array = mapper.createArrayNode()
       values.foreach(v => array.add(json(v, element)))
       array
+    case (entries: collection.Map[_, _], _) =>
+      val node = mapper.createObjectNode()
+      entries.foreach { case (key, entry) => node.set[JsonNode](key.toString, mapper.valueToTree[JsonNode](entry)) }
+      node
     case _ => mapper.valueToTree[JsonNode](value)
   }
 

@@ -3,7 +3,7 @@ package io.merganser.spark.python
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.merge.MerganserException
-import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.frame.{EmptyTable, FrameWrite}
 import io.merganser.spark.service.{
   ArchiveService,
   BackgroundServices,
@@ -21,9 +21,10 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.{NamedTables, TableNames}
 import io.merganser.spark.sql.DeferredStatements
 import io.merganser.spark.sql.procedures.{
+  ApplySourceChanges,
   BoundStatement,
   ClusteringArguments,
-  CreateTable,
+  CreateTableForChanges,
   DryRunOf,
   History,
   RunStatement
@@ -61,7 +62,7 @@ object PythonBridge {
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = active(session) {
     val place = OpenTable.absolute(session, path)
-    CreateTable.create(session, place, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
+    EmptyTable.create(session, place, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
     describe(session, place)
   }
 
@@ -459,6 +460,36 @@ object PythonBridge {
         case Nil    => result
         case counts => ProgramCall(session, s"call $procedure", counts)(result)
       }
+    }
+
+  /**
+   * Applies changes of another database: CALL apply_changes.
+   *
+   * @param columns conditions by the arguments that they stand for
+   */
+  def applyChanges(
+      session: SparkSession,
+      frame: Dataset[Row],
+      columns: util.Map[String, Column],
+      argumentsJson: String,
+      optionsJson: String
+  ): String = active(session) {
+    ProgramCall(session, "apply changes", ProcedureRows.counts(ApplySourceChanges.name)) {
+      val arguments = ProcedureRows.checked(ApplySourceChanges, mapper.readTree(argumentsJson), optionsOf(optionsJson))
+      val done      = ApplySourceChanges(session, arguments, frame, columns.asScala.toMap)
+      val node      = ProcedureRows.node(ApplySourceChanges.row(done), ApplySourceChanges.result)
+      done.commit.foreach(commit => node.setAll[ObjectNode](resultOf(commit)))
+      node.toString
+    }
+  }
+
+  /** Creates an empty table for changes: CALL create_table_for_changes, with the events of a frame. */
+  def createForChanges(session: SparkSession, frame: Dataset[Row], argumentsJson: String, optionsJson: String): String =
+    active(session) {
+      val arguments =
+        ProcedureRows.checked(CreateTableForChanges, mapper.readTree(argumentsJson), optionsOf(optionsJson))
+      ProcedureRows.node(CreateTableForChanges.create(session, arguments, Option(frame)), CreateTableForChanges.result)
+        .toString
     }
 
   private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {

@@ -84,6 +84,7 @@ trait LazyTableProcedure extends Procedure {
 object Procedure {
 
   val all: Seq[Procedure] = Seq(
+    ApplySourceChanges,
     ArchiveCommits,
     ChangeRule,
     CheckKeys,
@@ -91,6 +92,7 @@ object Procedure {
     CompareRule,
     CreateSavepoint,
     CreateTable,
+    CreateTableForChanges,
     DeleteSavepoint,
     DescribeTable,
     DryRunOf,

@@ -1,16 +1,12 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.frame.EmptyTable
 import io.merganser.spark.service.{ServicePreviews, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.{NamedTables, TableNames}
 import io.merganser.spark.write.place.IndexResolver
-import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.commit.Creation
 import io.merganser.table.rule.MergeMode
-import io.merganser.table.schema.{FrameCheck, MetaColumns}
-import io.merganser.table.settings.NewTable
 import io.merganser.table.timeline.AsOf
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -46,27 +42,11 @@ object CreateTable extends Procedure {
           arguments.boolean("if_not_exists").contains(true), settings)
         TableNames.pathOf(session, named)
       case (Some(folder), None) =>
-        create(session, OpenTable.absolute(session, folder), columns, settings)
+        EmptyTable.create(session, OpenTable.absolute(session, folder), columns, settings)
         OpenTable.absolute(session, folder)
       case _ => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
     }
     Seq(DescribeTable.row(OpenTable.load(session, place), place))
-  }
-
-  /** @throws MerganserException TABLE_EXISTS, and the errors of invalid options */
-  def create(session: SparkSession, path: String, schema: StructType, options: Map[String, String]): Unit = {
-    val storage = OpenTable.storage(session, path)
-    val stored  = AvroSchemas.stored(FrameCheck.ofNewTable(MetaColumns.ofUser(schema)))
-    val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
-    Creation.create(storage,
-      NewTable.properties(
-        options,
-        stored,
-        storage.basePath.getName,
-        sessionConf = FrameWrite.sessionConf(session),
-        createSchema = Some(AvroSchemas.toAvro(stored, name).toString)
-      ))
-    ()
   }
 
   /** @param text of the argument `columns` */

@@ -35,7 +35,7 @@ object WriteRows extends Procedure {
     Seq(row(FrameWrite.append(session, table, options, session.table(arguments.required("source")))))
   }
 
-  private def row(done: WriteResult): Row = {
+  private[procedures] def row(done: WriteResult): Row = {
     val write = Seq[Any](done.instant, done.operation.name)
     val sums  = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
     Row.fromSeq(write ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes) :+

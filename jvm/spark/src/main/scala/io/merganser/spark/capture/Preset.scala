@@ -1,0 +1,164 @@
+package io.merganser.spark.capture
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.merganser.merge.MerganserException
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+/**
+ * A column that a preset fills from the envelope.
+ *
+ * @param dataType as in SQL
+ * @param sql      its value, from the envelope's fields; `{load}` stands for whether the row is of a full load
+ */
+final case class EventColumn(name: String, dataType: String, sql: String)
+
+/**
+ * How to read one tool's change events.
+ *
+ * @param header          fields of the envelope that expressions use, by their path, with their types. In the
+ *                        expressions a field is `e.` and its path
+ * @param kind            what an event is: SQL for one of [[EventKind]]
+ * @param ordering        columns of a new table that order the events of a key
+ * @param stored          further columns of a new table
+ * @param known           further columns that are filled if the table has them
+ * @param beforeSequence  columns of a new table that order events before the columns of `sequence_by` do
+ * @param loads           with `beforeSequence`, whether a row is of a full load: a condition on the frame's columns.
+ *                        None: it has no operation, or is an insert without a value of `sequence_by`
+ * @param after           the field with the new row; None if the event itself is the row
+ * @param before          the field with the old row, or with its changed columns
+ * @param beforeIsPartial whether `before` has only the columns that changed
+ * @param rowPrefixes     of a flat event, prefixes of fields that are no columns
+ * @param rows            the field with an array of rows, in an event that has several
+ * @param sourceTable     the name of the source's table, as SQL
+ * @param recordKey       the field with the names of the key columns
+ * @param hasSchema       whether the event may be wrapped in `schema` and `payload`
+ * @param placeholder     the value that stands for one that the event does not have
+ * @param timestampUnit   unit of timestamps that are numbers, in events without a schema
+ * @param decimals        how events without a schema write decimals: base64, or text for numbers and strings
+ * @param binaries        how events write bytes: base64, base64url, hex, or latin1, a character for each byte
+ * @param texts           whether numbers may be strings
+ * @param types           the field with MySQL's type of each column
+ * @param omitsNulls      whether a row leaves out the columns that are null
+ * @param tombstones      what an event without a value is: skip, as it follows a delete that has one, or refuse
+ * @param options         settings of a table created for this preset
+ */
+final case class Preset(
+    name: String,
+    header: Seq[(String, String)],
+    kind: String,
+    ordering: Seq[EventColumn] = Nil,
+    stored: Seq[EventColumn] = Nil,
+    known: Seq[EventColumn] = Nil,
+    beforeSequence: Seq[EventColumn] = Nil,
+    loads: Option[String] = None,
+    after: Option[String] = Some("after"),
+    before: Option[String] = Some("before"),
+    beforeIsPartial: Boolean = false,
+    rowPrefixes: Seq[String] = Nil,
+    rows: Option[String] = None,
+    sourceTable: Option[String] = None,
+    recordKey: Option[String] = None,
+    hasSchema: Boolean = false,
+    placeholder: Option[String] = None,
+    timestampUnit: String = "micros",
+    decimals: String = "text",
+    binaries: String = "base64",
+    texts: Boolean = false,
+    types: Option[String] = None,
+    omitsNulls: Boolean = false,
+    tombstones: String = "skip",
+    options: Map[String, String] = Map.empty
+) {
+
+  /** Whether the rows of a frame are the table's rows, and not a tool's events. */
+  def isRows: Boolean = name.isEmpty
+
+  /** Whether the event itself is the row. */
+  def isFlat: Boolean = after.isEmpty && rows.isEmpty
+
+  /** All columns that the preset can fill. */
+  def columns: Seq[EventColumn] = beforeSequence ++ ordering ++ stored ++ known
+
+  /** Whether a field of an event's row is a column: of a flat event, some belong to the envelope. */
+  def isRowColumn(column: String): Boolean =
+    !isFlat || (!header.exists(_._1 == column) && !rowPrefixes.exists(column.startsWith))
+}
+
+object Preset {
+
+  /** A column of frames, true for rows of a full load. */
+  private[capture] val Load = "__merganser_load"
+
+  private[capture] val RowKind = "__merganser_kind"
+
+  /** Rows of a frame as they are, with keys and a sequence: the preset that is none. */
+  val Rows: Preset = Preset(name = "", header = Seq(RowKind -> "string"), kind = s"e.$RowKind",
+    after = None, before = None, rowPrefixes = Seq("__merganser_"))
+
+  private val mapper = new ObjectMapper
+
+  /**
+   * A preset by its name or, where other settings of it are given, by a JSON object with its `name` and these.
+   *
+   * @throws MerganserException CHANGES_PRESET_UNKNOWN, CHANGES_PRESET_INVALID
+   */
+  def named(nameOrJson: String): Preset =
+    if (!nameOrJson.trim.startsWith("{")) known(nameOrJson)
+    else {
+      val settings = Try(mapper.readTree(nameOrJson)).getOrElse(
+        throw invalid("preset", nameOrJson, "a name, or a JSON object with a name and settings"))
+      val name  = settings.path("name").asText
+      val start = if (settings.has("kind")) Preset(name, Nil, "") else known(name)
+      settings.fields().asScala.filter(_.getKey != "name").foldLeft(start) { case (preset, setting) =>
+        configured(preset, setting.getKey, setting.getValue)
+      }
+    }
+
+  private def known(name: String): Preset = Presets.All.find(_.name == name).getOrElse(
+    throw MerganserException("CHANGES_PRESET_UNKNOWN", "preset" -> name, "presets" -> Presets.Names.mkString(", ")))
+
+  private def configured(preset: Preset, setting: String, value: JsonNode): Preset = {
+    def text    = if (value.isNull) None else Some(value.asText)
+    def fields  = value.fields().asScala.map(field => field.getKey -> field.getValue.asText).toList
+    def columns = value.elements().asScala.map(EventColumnNode.of).toList
+    def oneOf(values: String*) =
+      text.filter(values.contains).getOrElse(throw invalid(setting, value.asText, values.mkString(", ")))
+    setting match {
+      case "header"            => preset.copy(header = fields)
+      case "kind"              => preset.copy(kind = value.asText)
+      case "ordering"          => preset.copy(ordering = columns)
+      case "stored"            => preset.copy(stored = columns)
+      case "known"             => preset.copy(known = columns)
+      case "before_sequence"   => preset.copy(beforeSequence = columns)
+      case "loads"             => preset.copy(loads = text)
+      case "after"             => preset.copy(after = text)
+      case "before"            => preset.copy(before = text)
+      case "before_is_partial" => preset.copy(beforeIsPartial = value.asBoolean)
+      case "row_prefixes"      => preset.copy(rowPrefixes = value.elements().asScala.map(_.asText).toList)
+      case "rows"              => preset.copy(rows = text)
+      case "source_table"      => preset.copy(sourceTable = text)
+      case "record_key"        => preset.copy(recordKey = text)
+      case "has_schema"        => preset.copy(hasSchema = value.asBoolean)
+      case "placeholder"       => preset.copy(placeholder = text)
+      case "timestamp_unit"    => preset.copy(timestampUnit = oneOf(Values.Units.keys.toSeq.sorted: _*))
+      case "decimals"          => preset.copy(decimals = oneOf("base64", "text"))
+      case "binaries"          => preset.copy(binaries = oneOf(Values.Binaries: _*))
+      case "texts"             => preset.copy(texts = value.asBoolean)
+      case "types"             => preset.copy(types = text)
+      case "omits_nulls"       => preset.copy(omitsNulls = value.asBoolean)
+      case "tombstones"        => preset.copy(tombstones = oneOf("skip", "refuse"))
+      case "options"           => preset.copy(options = fields.toMap)
+      case other               => throw invalid("preset", other, "the settings of a preset")
+    }
+  }
+
+  private object EventColumnNode {
+    def of(node: JsonNode): EventColumn =
+      EventColumn(node.path("name").asText, node.path("type").asText, node.path("sql").asText)
+  }
+
+  private def invalid(setting: String, value: String, allowed: String): MerganserException =
+    MerganserException("CHANGES_PRESET_INVALID", "setting" -> setting, "value" -> value, "allowed" -> allowed)
+}

@@ -1,0 +1,149 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.capture.{AppliedChanges, ApplyChanges, ChangeSpec, ChangeTables, NullUpdates, Preset}
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.options.OptionKind
+import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
+import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.types._
+
+/**
+ * CALL apply_changes(source => …, table => … | path => …, preset => 'debezium_postgres'): applies changes of another
+ * database, and returns what they were and what the commit changed.
+ */
+object ApplySourceChanges extends Procedure {
+  override val name = "apply_changes"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("source", StringType, "events or rows, as they follow FROM: a table, a view or a query in parentheses",
+      isRequired = true),
+    Parameter.table,
+    ChangeArguments.preset,
+    ChangeArguments.keys,
+    ChangeArguments.sequenceBy,
+    Parameter("apply_as_deletes", StringType, "condition on a row that makes it a delete"),
+    Parameter("apply_as_truncates", StringType, "condition on a row that deletes all rows up to it"),
+    Parameter("source_table", StringType, "name of the source's table whose events are applied, or its last parts"),
+    Parameter("quarantine", StringType, "table for events that cannot be applied, or its path; else they are an error")
+  ) ++ ChangeArguments.columns ++ Seq(Parameter.path, Parameter.options)
+
+  override val result: StructType = StructType(Procedure.columns(
+    "preset" -> StringType,
+    "events" -> LongType,
+    "upserts" -> LongType,
+    "deletes" -> LongType,
+    "truncates" -> LongType,
+    "key_changes" -> LongType,
+    "skipped" -> MapType(StringType, LongType),
+    "quarantined" -> MapType(StringType, LongType),
+    "quarantine" -> StringType
+  ) ++ WriteRows.result)
+
+  override val measures: Seq[String] = Seq("events", "upserts", "deletes", "truncates", "key_changes")
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+    Seq(row(apply(session, arguments, ChangeArguments.source(session, arguments.required("source")))))
+
+  /** @param conditions columns in the place of the arguments of these names */
+  def apply(
+      session: SparkSession,
+      arguments: Arguments,
+      events: DataFrame,
+      conditions: Map[String, Column] = Map.empty
+  ): AppliedChanges = {
+    def condition(name: String) = conditions.get(name).orElse(arguments.string(name).map(expr))
+    val spec = ChangeArguments.spec(arguments).copy(
+      deletes = condition("apply_as_deletes"),
+      truncates = condition("apply_as_truncates"),
+      sourceTable = arguments.string("source_table"),
+      quarantine = arguments.string("quarantine"),
+      options = arguments.options("options")
+    )
+    ApplyChanges(session, OpenTable.absolute(session, arguments.tablePath(session)), events, spec)
+  }
+
+  def row(done: AppliedChanges): Row = Row.fromSeq(Seq(
+    done.preset.orNull,
+    done.events,
+    done.upserts,
+    done.deletes,
+    done.truncates,
+    done.keyChanges,
+    done.skipped,
+    done.quarantined,
+    done.quarantine.orNull
+  ) ++ done.commit.fold(Seq.fill[Any](WriteRows.result.size)(null))(WriteRows.row(_).toSeq))
+}
+
+/**
+ * CALL create_table_for_changes(path => …, source => … | schema => …, preset => …): an empty table with the columns and
+ * the rule that apply_changes needs.
+ */
+object CreateTableForChanges extends Procedure {
+  override val name = "create_table_for_changes"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("path", StringType, "path of the new table", isRequired = true),
+    Parameter("source", StringType, "some events, as they follow FROM, from which the columns and the key are taken"),
+    ChangeArguments.preset,
+    ChangeArguments.keys,
+    ChangeArguments.sequenceBy,
+    Parameter("schema", StringType, "the columns in place of events, as in CREATE TABLE, or as the JSON of a schema")
+  ) ++ ChangeArguments.columns :+ Parameter.options
+
+  override val result: StructType = DescribeTable.result
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+    Seq(create(session, arguments, arguments.string("source").map(ChangeArguments.source(session, _))))
+
+  /** @param events in place of the argument `schema` */
+  def create(session: SparkSession, arguments: Arguments, events: Option[DataFrame]): Row = {
+    val path = OpenTable.absolute(session, arguments.required("path"))
+    val rows = (events, arguments.string("schema")) match {
+      case (Some(frame), None) => Left(frame)
+      case (None, Some(ddl))   => Right(CreateTable.schema(arguments, ddl))
+      case _                   => throw MerganserException("CHANGES_NEED_SOURCE_OR_SCHEMA")
+    }
+    ChangeTables.create(session, path, rows, ChangeArguments.spec(arguments), arguments.options("options"))
+    DescribeTable.row(OpenTable.load(session, path), path)
+  }
+}
+
+/** Arguments that both calls have. Names are separated by commas, or are a JSON array. */
+private object ChangeArguments {
+
+  val preset: Parameter = Parameter("preset", StringType,
+    "name of the events' envelope, such as debezium_postgres, or a JSON object with its name and other settings")
+
+  val keys: Parameter = Parameter("keys", StringType, "record key columns; by default those of the table")
+
+  val sequenceBy: Parameter =
+    Parameter("sequence_by", StringType, "columns that are larger in a later change of a key, in place of the preset's")
+
+  val columns: Seq[Parameter] = Seq(
+    Parameter("ignore_null_updates", BooleanType, "whether null leaves the stored value; by default as in the table"),
+    Parameter("columns", StringType, "the columns to apply; others stay as they are stored"),
+    Parameter("column_types", StringType, "types of columns for events without a schema, as in CREATE TABLE"),
+    Parameter("except_columns", StringType, "columns not to apply"),
+    Parameter("ignore_null_updates_columns", StringType, "the columns in which null leaves the stored value"),
+    Parameter("ignore_null_updates_except_columns", StringType, "the columns in which it does not")
+  )
+
+  def source(session: SparkSession, text: String): DataFrame = session.sql(s"SELECT * FROM $text")
+
+  def spec(arguments: Arguments): ChangeSpec = {
+    def names(parameter: String) = arguments.string(parameter).map(text =>
+      if (text.trim.startsWith("[")) OptionKind.JsonStrings.split(text) else OptionKind.NameList.split(text))
+    ChangeSpec(
+      preset = arguments.string("preset").fold(Preset.Rows)(Preset.named(_)),
+      keys = names("keys").getOrElse(Nil),
+      sequenceBy = names("sequence_by").getOrElse(Nil),
+      nulls = NullUpdates(arguments.boolean("ignore_null_updates"), names("ignore_null_updates_columns"),
+        names("ignore_null_updates_except_columns")),
+      only = names("columns"),
+      types = arguments.string("column_types").fold(new StructType)(CreateTable.schema(arguments, _)),
+      except = names("except_columns").getOrElse(Nil)
+    )
+  }
+}

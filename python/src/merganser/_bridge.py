@@ -18,6 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._arguments import is_column
 from merganser._expressions import Parts
 from merganser._progress import progress
 from merganser._transport import SessionStatements, explaining_names, view_name
@@ -55,6 +56,19 @@ class Bridge(SessionStatements):
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
         return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
+
+    def apply_changes(self, rows: DataFrame, arguments: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+        columns = {name: value._jc for name, value in arguments.items() if is_column(value)}
+        plain = json.dumps({"source": "", **{k: v for k, v in arguments.items() if k not in columns}})
+        given = rows._jdf, columns, plain, json.dumps(dict(options))
+        return self._call("applyChanges", self._session, *given, shown="apply_changes")
+
+    def create_for_changes(
+        self, rows: DataFrame | None, arguments: Mapping[str, Any], options: Mapping[str, str]
+    ) -> Any:
+        frame = None if rows is None else rows._jdf
+        given = frame, json.dumps(dict(arguments)), json.dumps(dict(options))
+        return self._call("createForChanges", self._session, *given, shown="create_table_for_changes")
 
     def create_named(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._arguments import is_column
 from merganser._connect_columns import sql_of
 from merganser._expressions import Parts
 from merganser._transport import SessionStatements, explaining_names, view_name
@@ -65,6 +66,19 @@ class Statements(SessionStatements):
                 shown = self.rows("dry_run", given, source=view, path=path, operation=operation, **most)
                 return write_answer(shown, operation)
             return self._one("write_rows", options, source=view, path=path, operation=operation)
+
+    def apply_changes(self, rows: DataFrame, arguments: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+        given = {name: self.sql_of(value) if is_column(value) else value for name, value in arguments.items()}
+        with self.view(rows) as view:
+            return self._one("apply_changes", options, source=view, **given)
+
+    def create_for_changes(
+        self, rows: DataFrame | None, arguments: Mapping[str, Any], options: Mapping[str, str]
+    ) -> Any:
+        if rows is None:
+            return self._one("create_table_for_changes", options, **arguments)
+        with self.view(rows) as view:
+            return self._one("create_table_for_changes", options, source=view, **arguments)
 
     def parts(self) -> Parts:
         return ClientParts()

@@ -26,6 +26,16 @@ class Transport(Protocol):
 
     def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
 
+    def apply_changes(self, rows: DataFrame, arguments: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+        """``CALL apply_changes`` with the events of a frame; conditions may be columns."""
+        ...
+
+    def create_for_changes(
+        self, rows: DataFrame | None, arguments: Mapping[str, Any], options: Mapping[str, str]
+    ) -> Any:
+        """``CALL create_table_for_changes`` with the events of a frame, or with a schema among the arguments."""
+        ...
+
     def create_named(
         self,
         name: str,

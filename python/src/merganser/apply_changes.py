@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from merganser._arguments import path_of, session_of, write_options
+from merganser._transport import Transport, transport_for
 from merganser.change_results import ApplyResult
-from merganser.changes import _stream
-from merganser.changes._apply import apply_batch
-from merganser.changes._create import RETAINED_HOURS, new_table
-from merganser.changes._preset import Preset
-from merganser.changes._spec import Spec, names_of, spec_of
-from merganser.changes._target import target_of
-from merganser.config import IndexType, Options, TableType, WriteOptions, merged_options
-from merganser.errors import MerganserError
-from merganser.options import TOMBSTONES_RETAINED
+from merganser.changes import _given, _stream
+from merganser.changes.presets import Preset
+from merganser.config import IndexType, Options, TableType, WriteOptions
+from merganser.creation import settings_of
 from merganser.results import TableInfo
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-    from merganser._transport import Transport
 
 Names = Union[str, "Column", Sequence[Union[str, "Column"]]]
 _T = TypeVar("_T", bound="TableChanges")
@@ -109,32 +104,43 @@ class TableChanges:
             TypeError: An argument or the frame has the wrong type.
         """
         _require_frame(changes)
-        spec = spec_of(
+        if str(stored_as_scd_type) == "2":
+            raise ValueError(
+                "stored_as_scd_type=2 keeps every version of a row as a row of its own, which a table with one row per "
+                "key does not. Insert the events into a table whose record_key is the key and the sequence, or read "
+                "earlier states of this table by df(as_of=...)"
+            )
+        if stored_as_scd_type is not None and str(stored_as_scd_type) != "1":
+            raise ValueError(f"stored_as_scd_type is 1, not {stored_as_scd_type!r}")
+        given = _given.given(
             preset=preset,
             keys=keys,
             sequence_by=sequence_by,
-            apply_as_deletes=apply_as_deletes,
-            apply_as_truncates=apply_as_truncates,
             ignore_null_updates=ignore_null_updates,
             columns=columns,
             except_columns=except_columns,
-            stored_as_scd_type=stored_as_scd_type,
-            source_table=source_table,
-            quarantine=_place(quarantine, self._info.path),
-            options=options,
             column_list=column_list,
             except_column_list=except_column_list,
             ignore_null_updates_column_list=ignore_null_updates_column_list,
             ignore_null_updates_except_column_list=ignore_null_updates_except_column_list,
         )
+        more = {
+            "apply_as_deletes": _given.condition("apply_as_deletes", apply_as_deletes),
+            "apply_as_truncates": _given.condition("apply_as_truncates", apply_as_truncates),
+            "source_table": _given.text("source_table", source_table),
+            "quarantine": _place(quarantine, self._info.path),
+        }
+        given |= {name: value for name, value in more.items() if value is not None}
+        wire = write_options(options, txn)
         if not changes.isStreaming:
-            return self._apply(changes, spec, txn)
+            return self._apply(changes, given, wire)
         if txn is not None:
             raise ValueError("txn belongs to one batch; a stream has transactions of its own")
         return _stream.start(
             changes,
             self._info.path,
-            spec,
+            given,
+            wire,
             checkpoint=checkpoint,
             trigger=trigger,
             query_name=query_name,
@@ -196,65 +202,40 @@ class TableChanges:
             ValueError: There is no key or no ordering.
             TableExistsError: There is a table.
         """
-        spec = spec_of(
+        given = _given.given(
             preset=preset,
             keys=keys,
             sequence_by=sequence_by,
-            apply_as_deletes=None,
-            apply_as_truncates=None,
             ignore_null_updates=ignore_null_updates,
             columns=columns,
             except_columns=except_columns,
-            stored_as_scd_type=1,
-            source_table=None,
-            quarantine=None,
-            options=None,
             column_list=column_list,
             except_column_list=except_column_list,
             ignore_null_updates_column_list=ignore_null_updates_column_list,
             ignore_null_updates_except_column_list=ignore_null_updates_except_column_list,
         )
+        partitions = _given.names_of("partition_by", partition_by) or None
+        wire = settings_of(options, partition_by=partitions, table_type=table_type, index=index, name=name)
+        given["path"] = path_of(path)
+        events = None
         if isinstance(rows, str):
-            rows = spark.createDataFrame([], rows).schema  # type: ignore[type-var, unused-ignore]
-        if not isinstance(rows, StructType) and rows.isStreaming:
+            given["schema"] = rows
+        elif isinstance(rows, StructType):
+            given["schema"] = rows.json()
+        elif rows.isStreaming:
             raise TypeError("A table is created from a frame of some events, not from a stream; or give the columns")
-        partitions = names_of("partition_by", partition_by)
-        plan = new_table(rows, spec, partitions, index)
-        settings = merged_options(plan.options, options)
+        else:
+            events = rows
+        transport = transport_for(session_of(spark))
+        made: Any = transport.create_for_changes(events, given, wire)
+        kind: Any = cls
+        table: _T = kind(spark, transport, TableInfo.from_wire(made))
+        return table
 
-        def create(settings: Mapping[str, str]) -> _T:
-            kind: Any = cls
-            made: _T = kind.create(
-                spark,
-                path,
-                plan.schema,
-                record_key=plan.record_key,
-                partition_by=partitions or None,
-                ordering_by=plan.ordering_by,
-                table_type=table_type,
-                index=plan.index,
-                name=name,
-                options=settings,
-            )
-            return made
-
-        if plan.moves_rows or TOMBSTONES_RETAINED in settings:
-            return create(settings)
-        try:
-            return create({**settings, TOMBSTONES_RETAINED: RETAINED_HOURS})
-        except MerganserError as refused:
-            if refused.condition != "TOMBSTONES_NEED_ORDERING":
-                raise
-            return create(settings)  # of a rule of its own, with which a table retains no deletes
-
-    def _apply(self, changes: DataFrame, spec: Spec, txn: tuple[str, int] | None) -> ApplyResult:
-        """Apply one batch; the columns and the rule are those that the table has now."""
-        info = TableInfo.from_wire(self._transport.describe(self._info.path))
-        current: Any = type(self)(self._spark, self._transport, info)  # type: ignore[call-arg]
-        rows = self._transport.rows("show_table_properties", path=info.path, limit=2**31 - 1)
-        properties = {row["key"]: row["value"] for row in rows}
-        target = target_of(info, current.schema, properties, spec)
-        return apply_batch(current, target, changes, spec, txn)
+    def _apply(self, changes: DataFrame, given: Mapping[str, Any], options: Mapping[str, str]) -> ApplyResult:
+        """Apply one batch."""
+        arguments = {**given, "path": self._info.path}
+        return ApplyResult.from_wire(self._transport.apply_changes(changes, arguments, options))
 
 
 def _place(quarantine: Any, path: str) -> str | None:

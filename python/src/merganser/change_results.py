@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merganser._shown import Shown
+from merganser._wire import built
 from merganser.results import CommitResult
 
 
@@ -37,6 +38,12 @@ class ApplyResult(Shown):
     """Path of the quarantine; ``None`` if there was nothing to write to it."""
     commit: CommitResult | None = None
     """What the write changed; ``None`` if no event had a row."""
+
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> ApplyResult:
+        """Build it from the jar's JSON, which has the commit's fields beside its own."""
+        commit = None if answer["instant"] is None else CommitResult.from_wire(answer)
+        return built(cls, {**answer, "commit": commit})
 
     @property
     def applied(self) -> int:

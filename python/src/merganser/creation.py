@@ -110,7 +110,9 @@ class TableCreation:
         transport, place = transport_for(session_of(spark)), path_of(path)
         columns = columns_of(spark, schema)
         declared = rule_options(rule, rule_groups, rule_delete, rule_retract)
-        wire = _settings(options, declared, record_key, partition_by, ordering_by, table_type, merge_mode, index, name)
+        wire = settings_of(
+            options, declared, record_key, partition_by, ordering_by, table_type, merge_mode, index, name
+        )
         return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
 
     @classmethod
@@ -230,16 +232,16 @@ class TableCreation:
         return True
 
 
-def _settings(
+def settings_of(
     options: Options | None,
-    rule: Mapping[str, Columns],
-    record_key: Columns | None,
-    partition_by: Columns | None,
-    ordering_by: Columns | None,
-    table_type: TableType | None,
-    merge_mode: MergeMode | None,
-    index: IndexType | None,
-    name: str | None,
+    rule: Mapping[str, Columns] | None = None,
+    record_key: Columns | None = None,
+    partition_by: Columns | None = None,
+    ordering_by: Columns | None = None,
+    table_type: TableType | None = None,
+    merge_mode: MergeMode | None = None,
+    index: IndexType | None = None,
+    name: str | None = None,
 ) -> dict[str, str]:
     """The settings of a new table by their names."""
     return merged_options(
@@ -251,7 +253,7 @@ def _settings(
             "hoodie.datasource.write.table.type": table_type,
             "hoodie.write.record.merge.mode": merge_mode,
             "hoodie.index.type": index,
-            **rule,
+            **(rule or {}),
         },
         options,
     )
@@ -280,9 +282,9 @@ def _named_settings(arguments: Mapping[str, Any]) -> dict[str, str]:
     for name in given.keys() - {*_NOTHING, *_RULE}:
         raise unknown_argument("create_named", name, {*_NOTHING, *_RULE})
     declared = rule_options(*(given.pop(name, None) for name in _RULE))
-    return _settings(**given, rule=declared)
+    return settings_of(**given, rule=declared)
 
 
 _RULE = ("rule", "rule_groups", "rule_delete", "rule_retract")
-_NOTHING: dict[str, Any] = dict.fromkeys(_settings.__annotations__.keys() - {"return"})
+_NOTHING: dict[str, Any] = dict.fromkeys(settings_of.__annotations__.keys() - {"return"})
 """No argument."""

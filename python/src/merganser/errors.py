@@ -118,6 +118,7 @@ class ConfigurationConflictError(_ConditionError):
         "OPTION_CONFLICT",
         "MERGE_SETTINGS_CONFLICT",
         "OVERWRITE_WITH_OTHER_SETTINGS",
+        "CHANGES_CONFLICT",
     )
 
 
@@ -157,8 +158,35 @@ class SliceFileMissingError(_ConditionError):
     CONDITIONS: ClassVar[tuple[str, ...]] = ("SLICE_FILE_MISSING",)
 
 
-class EventsRefusedError(MerganserError):
+class EventsRefusedError(_ConditionError):
     """Change events that cannot be applied, and no quarantine for them; nothing was written."""
+
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("EVENTS_REFUSED",)
+
+
+class ChangesValueError(_ConditionError, ValueError):
+    """An argument of an application of changes has no such value, or a needed one is missing."""
+
+    CONDITIONS: ClassVar[tuple[str, ...]] = (
+        "CHANGES_COLUMN_MARKS_DELETES",
+        "CHANGES_COLUMN_MISSING",
+        "CHANGES_KEYS_UNKNOWN",
+        "CHANGES_NEED_SEQUENCE",
+        "CHANGES_NULLS_IN_SOME_COLUMNS",
+        "CHANGES_OF_SEVERAL_TABLES",
+        "CHANGES_ORDER_UNKNOWN",
+        "CHANGES_PRESET_INVALID",
+        "CHANGES_PRESET_UNKNOWN",
+        "CHANGES_SEQUENCE_AMBIGUOUS",
+        "CHANGES_SEQUENCE_UNKNOWN",
+        "CHANGES_SOURCE_TABLE_OF_ROWS",
+    )
+
+
+class ChangesTypeError(_ConditionError, TypeError):
+    """A frame of changes does not have the form that the preset takes."""
+
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")
 
 
 class RuleNotTraceableError(MerganserError):

@@ -333,6 +333,6 @@ def test_events_have_any_values_and_columns_that_are_words_of_the_grammar(spark:
         stored = table.df().select("id", *map(quoted, WORDS)).orderBy("id").collect()
         assert list(stored[0])[1:] == WORDS
         assert [row[1] for row in stored[1:]] == strings
-        odd = spark.createDataFrame([(values[0].replace('"id"', '"${x}"'),)], "value string")
-        with pytest.raises(ValueError, match="cannot have"):
-            table.apply_changes(odd, **given)
+        odd = spark.createDataFrame([(values[0].replace('"id": ', '"${x}": 7, "id": '),)], "value string")
+        with pytest.raises(merganser.MerganserError, match=r"Cannot store column '\$\{x\}'"):
+            table.apply_changes(odd, **given, source_table=tables[0])

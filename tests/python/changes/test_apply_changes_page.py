@@ -13,7 +13,6 @@ from snippets import snippets
 
 from merganser import Table
 from merganser.changes import presets
-from merganser.changes._quarantine import REASONS
 
 PAGE = (ROOT / "docs" / "apply-changes.md").read_text()
 
@@ -42,10 +41,6 @@ def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Pat
     assert Table.load(spark, f"{tmp_path}/lake/orders_quarantine").df().count() == 1
 
 
-def test_the_page_has_every_preset_its_ordering_fields_and_every_reason() -> None:
-    rows = {row[0]: row[2] for row in re.findall(r"^\| `(\w+)` \| ([^|]*) \| ([^|]*) \|", PAGE, re.MULTILINE)}
-    assert set(rows) == set(presets.names())
-    for name, ordering in rows.items():
-        fields = {column.name for column in presets.named(name).ordering}
-        assert fields <= set(re.findall(r"`(\w+)`", ordering))
-    assert all(f"`{reason}`" in PAGE for reason in REASONS)
+def test_the_page_has_every_preset() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \|", PAGE, re.MULTILINE)
+    assert sorted(rows) == list(presets.names())

@@ -15,7 +15,6 @@ from pyspark.sql import Row, SparkSession
 
 import merganser
 from merganser import Table
-from merganser.changes._mysql_types import mysql_type
 
 BIG = -(10**37) - 12345678901234567890
 
@@ -115,24 +114,6 @@ def test_every_type_of_a_schema_becomes_a_column_with_its_values(spark: SparkSes
     first, second = table.df().select(*VALUES).orderBy("id").collect()
     assert first.asDict() == {column: stored for column, (_, _, _, stored) in VALUES.items()}
     assert second.asDict() == nothing
-
-
-MYSQL = {
-    "BOOL": "boolean",
-    "REAL": "double",
-    "FIXED(12,3)": "decimal(12,3)",
-    "fixed": "decimal(10,0)",
-    "dec(5)": "decimal(5,0)",
-    "SERIAL": "decimal(20,0)",
-    "double precision": "double",
-    "int(10) unsigned zerofill": "bigint",
-    "enum('real')": "string",
-}
-
-
-@pytest.mark.parametrize("name", MYSQL)
-def test_a_name_of_a_type_in_mysql_is_a_type_of_a_column(name: str) -> None:
-    assert mysql_type(name).simpleString() == MYSQL[name]
 
 
 def test_a_value_that_does_not_fit_is_named_by_its_place_in_the_event(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from merganser.changes import presets
-from merganser.changes._preset import EventColumn, Preset
+from merganser.changes.presets import EventColumn, Preset
 
 __all__ = ["EventColumn", "Preset", "presets"]

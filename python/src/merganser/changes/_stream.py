@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from merganser._arguments import transaction_of
 from merganser.change_results import ApplyResult
-from merganser.changes._spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -20,7 +20,8 @@ OnBatch = Callable[[int, ApplyResult], None]
 def start(
     frame: DataFrame,
     path: str,
-    spec: Spec,
+    given: Mapping[str, Any],
+    options: Mapping[str, str],
     *,
     checkpoint: str | os.PathLike[str] | None,
     trigger: Mapping[str, Any] | None,
@@ -41,7 +42,9 @@ def start(
     if trigger is not None and not isinstance(trigger, Mapping):
         raise TypeError("trigger is the arguments of DataStreamWriter.trigger, such as {'availableNow': True}")
     folder = os.fspath(checkpoint)
-    writer = frame.writeStream.option("checkpointLocation", folder).foreachBatch(_applied(path, spec, folder, on_batch))
+    writer = frame.writeStream.option("checkpointLocation", folder).foreachBatch(
+        _applied(path, given, options, folder, on_batch)
+    )
     if query_name is not None:
         writer = writer.queryName(query_name)
     if trigger is not None:
@@ -49,13 +52,15 @@ def start(
     return writer.start()
 
 
-def _applied(path: str, spec: Spec, checkpoint: str, on_batch: OnBatch | None) -> Callable[[DataFrame, int], None]:
+def _applied(
+    path: str, given: Mapping[str, Any], options: Mapping[str, str], checkpoint: str, on_batch: OnBatch | None
+) -> Callable[[DataFrame, int], None]:
     def apply(batch: DataFrame, number: int) -> None:
         from merganser.table import Table  # with Spark Connect, this runs in a process of the server
 
         table = Table.load(batch.sparkSession, path)
-        query = _query_of(batch, checkpoint)
-        result = table._apply(batch, spec, (f"apply_changes/{query}", number))
+        transaction = transaction_of((f"apply_changes/{_query_of(batch, checkpoint)}", number))
+        result = table._apply(batch, given, {**options, **transaction})
         if on_batch is not None:
             on_batch(number, result)
 

@@ -150,8 +150,9 @@ private[capture] final class StructEvents(frame: DataFrame, preset: Preset, keys
     Parsed(withImages(read, preset), columns, before.isDefined)
   }
 
-  private def within(path: Seq[String]): Column = (root ++ path) match {
-    case head +: rest => rest.foldLeft(named(head))(_.getField(_))
+  private def within(path: Seq[String]): Column = {
+    val whole = root ++ path
+    whole.tail.foldLeft(named(whole.head))(_.getField(_))
   }
   private def within(path: String): Column = within(path.split('.').toSeq)
 

@@ -3,7 +3,7 @@ package io.merganser.spark.capture
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.spark.capture.Expressions._
 import io.merganser.spark.capture.Parsed._
-import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types._
 
@@ -224,7 +224,7 @@ private[capture] object JsonEvents {
   def keyFields(texts: DataFrame, preset: Preset): Seq[String] = {
     val sample = preset.recordKey.fold(col(Key))(path => get_json_object(col(Raw), s"$$.$path"))
     val row    = texts.select(sample.as("k")).where(col("k").isNotNull).limit(1).collect().headOption
-    row.flatMap { case Row(text: String) => tree(text) }.fold(Seq.empty[String]) { found =>
+    row.flatMap(found => tree(found.getString(0))).fold(Seq.empty[String]) { found =>
       def isWrapper = found.has(Payload) && found.fieldNames().asScala.forall(Set("schema", Payload))
       if (found.isArray) found.elements().asScala.map(_.asText).toList
       else (if (isWrapper) found.path(Payload) else found).fieldNames().asScala.toList

@@ -165,8 +165,8 @@ private[capture] object Presets {
 
   /** `mysql-bin.000002:12345` as a string that compares as positions do; empty without one. */
   private def binlogPosition(position: String) = {
-    val Seq(file, offset) = Seq(1, -1).map(part => s"substring_index($position, ':', $part)")
-    s"if($position IS NULL, '', concat(${digits(fileNumber(file), 12)}, ':', ${digits(offset)}))"
+    def part(number: Int) = s"substring_index($position, ':', $number)"
+    s"if($position IS NULL, '', concat(${digits(fileNumber(part(1)), 12)}, ':', ${digits(part(-1))}))"
   }
 
   private val Maxwell = Preset(

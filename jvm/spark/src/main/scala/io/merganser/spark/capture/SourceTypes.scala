@@ -93,8 +93,8 @@ private[capture] object ConnectTypes {
       case "bytes" => binary(placeholder)
       case "array" => arrayOf(field.path("items"), table, placeholder)
       case "map" =>
-        val Seq(key, item) = Seq("keys", "values").map(part => value(field.path(part), None, placeholder).wire)
-        same(MapType(key, item))
+        def of(part: String) = value(field.path(part), None, placeholder).wire
+        same(MapType(of("keys"), of("values")))
       case "struct" =>
         same(StructType(items(field, "fields").map(one => StructField(name(one), value(one, None, placeholder).wire))))
       case other => same(Plain.getOrElse(other, StringType))

@@ -63,7 +63,7 @@ object ApplySourceChanges extends Procedure {
     ApplyChanges(session, OpenTable.absolute(session, arguments.tablePath(session)), events, spec)
   }
 
-  def row(done: AppliedChanges): Row = Row.fromSeq(Seq(
+  def row(done: AppliedChanges): Row = Row.fromSeq(Seq[Any](
     done.preset.orNull,
     done.events,
     done.upserts,

@@ -2,7 +2,7 @@ package io.merganser.spark.python
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.merganser.spark.sql.procedures.{Arguments, Procedure}
+import io.merganser.spark.sql.procedures.{Arguments, Procedure, Procedures}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{CreateMap, Expression, Literal}
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
@@ -23,7 +23,7 @@ private[python] object ProcedureRows {
       arguments: JsonNode,
       options: Map[String, String]
   ): Iterator[ObjectNode] = {
-    val definition = Procedure.byName(procedure).get
+    val definition = Procedures.byName(procedure).get
     definition.rows(session, checked(definition, arguments, options)).map(node(_, definition.result))
   }
 
@@ -42,7 +42,7 @@ private[python] object ProcedureRows {
 
   /** The fields that the SQL tab shows the sums of, and their names there; none for a procedure that only reads. */
   def counts(procedure: String): Seq[(String, String)] =
-    Procedure.byName(procedure).get.measures.map(name => camel(name) -> name.replace('_', ' '))
+    Procedures.byName(procedure).get.measures.map(name => camel(name) -> name.replace('_', ' '))
 
   private def map(entries: Map[String, String]): Expression =
     CreateMap(entries.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.sql.procedures.{CallCommand, Procedure}
+import io.merganser.spark.sql.procedures.{CallCommand, Procedure, Procedures}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{PosParameter, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
@@ -31,7 +31,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
     CallParser.catalogOf(parts) match {
       case Some(catalog) if !isOurs(catalog) => None
       case catalog =>
-        Procedure.byName(parts.last) match {
+        Procedures.byName(parts.last) match {
           case Some(procedure)           => Some(CallParser.command(procedure, call, inner))
           case None if catalog.isDefined => throw unknown(parts)
           case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) =>
@@ -53,7 +53,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   }
 
   private def unknown(parts: Seq[String]): MerganserException =
-    Procedure.unknown(parts.mkString("."))
+    Procedures.unknown(parts.mkString("."))
 }
 
 private[sql] object CallParser {

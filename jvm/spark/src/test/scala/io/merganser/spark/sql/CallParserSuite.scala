@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.sql.procedures.{Arguments, CallCommand, Procedure}
+import io.merganser.spark.sql.procedures.{Arguments, CallCommand, Procedures}
 import org.apache.spark.sql.catalyst.analysis.PosParameter
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.scalatest.funsuite.AnyFunSuite
@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class CallParserSuite extends AnyFunSuite {
 
   private def call(text: String): Option[CallCommand] = CallParser.read(text).flatMap { read =>
-    Procedure.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read,
+    Procedures.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read,
         CatalystSqlParser))
   }
 
@@ -22,7 +22,7 @@ class CallParserSuite extends AnyFunSuite {
 
   private def checked(text: String): Arguments = {
     val found = call(text).get
-    Arguments.check(Procedure.byName(found.procedure).get, found.names.zip(found.values))
+    Arguments.check(Procedures.byName(found.procedure).get, found.names.zip(found.values))
   }
 
   test("named arguments come in any order, any case of the names, and any white space") {

@@ -19,7 +19,7 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
     extends LeafRunnableCommand {
 
   private def definition: Procedure =
-    Procedure.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
+    Procedures.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
 
   override val output: Seq[Attribute] = definition.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /** CALL help() lists the procedures; CALL help(cmd => name) the parameters and the result of one. */
-object Help extends Procedure {
+final class Help(all: => Seq[Procedure]) extends Procedure {
   override val name = "help"
 
   override val parameters: Seq[Parameter] = Seq(Parameter("cmd", StringType, "name of a procedure"))
@@ -12,10 +12,9 @@ object Help extends Procedure {
   override val result: StructType = Procedure.columns("result" -> StringType)
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = arguments.string("cmd") match {
-    case None => Procedure.all.map(p => Row(p.name))
+    case None => all.map(p => Row(p.name))
     case Some(cmd) =>
-      val procedure = Procedure.byName(cmd).getOrElse(
-        throw Procedure.unknown(cmd))
+      val procedure = all.find(_.name.equalsIgnoreCase(cmd)).getOrElse(throw Procedure.unknown(cmd, all.map(_.name)))
       procedure.parameters.map(p => Row(describe(p))) ++
         procedure.result.map(f => Row(s"returns ${f.name} ${f.dataType.sql}"))
   }

@@ -83,73 +83,12 @@ trait LazyTableProcedure extends Procedure {
 
 object Procedure {
 
-  val all: Seq[Procedure] = Seq(
-    ApplySourceChanges,
-    ArchiveCommits,
-    ChangeRule,
-    CheckKeys,
-    CheckRule,
-    CompareRule,
-    CreateSavepoint,
-    CreateTable,
-    CreateTableForChanges,
-    DeleteSavepoint,
-    DescribeTable,
-    DryRunOf,
-    DryRunOfService,
-    ExplainRecord,
-    Help,
-    RestoreToInstant,
-    RemoveOrphanFiles,
-    RepairAddPartitionMeta,
-    RepairCorruptedCleanFiles,
-    RepairDeduplicate,
-    RepairMigratePartitionMeta,
-    RepairOverwriteHoodieProps,
-    RepairProperties,
-    RollbackFailedWrites,
-    RollbackToInstant,
-    RollbackToSavepoint,
-    RunClean,
-    RunClustering,
-    RunCompaction,
-    RunLogCompaction,
-    RunStatement,
-    ShowArchivedCommits,
-    ShowCleanPlans,
-    ShowCleans,
-    ShowCleansMetadata,
-    ShowClustering,
-    ShowCommitFiles,
-    ShowCommitPartitions,
-    ShowCommits,
-    ShowCommitsMetadata,
-    ShowCompaction,
-    ShowDryRun,
-    ShowFileSlices,
-    ShowRestores,
-    ShowRollbackDetail,
-    ShowHistory,
-    ShowMergeConfig,
-    ShowInvalidParquet,
-    ShowOrphanFiles,
-    ShowRollbacks,
-    ShowSavepoints,
-    ShowServices,
-    ShowTableProperties,
-    ShowTimeline,
-    StartServices,
-    StopServices,
-    UpgradeTable,
-    VerifyTable,
-    WriteRows
-  ).sortBy(_.name)
-
-  def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
-
-  /** The error of a name that no procedure has, with the one that was probably meant. */
-  def unknown(name: String): MerganserException = {
-    val names   = all.map(_.name)
+  /**
+   * The error of a name that no procedure has, with the one that was probably meant.
+   *
+   * @param names of the procedures
+   */
+  private[procedures] def unknown(name: String, names: Seq[String]): MerganserException = {
     val nearest = NearestName.of(name.split('.').last, names, within = 3).fold("")(meant => s"Did you mean '$meant'? ")
     val remedy  = s"${nearest}There are: ${names.mkString(", ")}."
     MerganserException("PROCEDURE_UNKNOWN", "procedure" -> name, "remedy" -> remedy)

@@ -1,0 +1,74 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.MerganserException
+
+/** The procedures. */
+object Procedures {
+
+  lazy val all: Seq[Procedure] = Seq(
+    ApplySourceChanges,
+    ArchiveCommits,
+    ChangeRule,
+    CheckKeys,
+    CheckRule,
+    CompareRule,
+    CreateSavepoint,
+    CreateTable,
+    CreateTableForChanges,
+    DeleteSavepoint,
+    DescribeTable,
+    DryRunOf,
+    DryRunOfService,
+    ExplainRecord,
+    new Help(all),
+    RestoreToInstant,
+    RemoveOrphanFiles,
+    RepairAddPartitionMeta,
+    RepairCorruptedCleanFiles,
+    RepairDeduplicate,
+    RepairMigratePartitionMeta,
+    RepairOverwriteHoodieProps,
+    RepairProperties,
+    RollbackFailedWrites,
+    RollbackToInstant,
+    RollbackToSavepoint,
+    RunClean,
+    RunClustering,
+    RunCompaction,
+    RunLogCompaction,
+    RunStatement,
+    ShowArchivedCommits,
+    ShowCleanPlans,
+    ShowCleans,
+    ShowCleansMetadata,
+    ShowClustering,
+    ShowCommitFiles,
+    ShowCommitPartitions,
+    ShowCommits,
+    ShowCommitsMetadata,
+    ShowCompaction,
+    ShowDryRun,
+    ShowFileSlices,
+    ShowRestores,
+    ShowRollbackDetail,
+    ShowHistory,
+    ShowMergeConfig,
+    ShowInvalidParquet,
+    ShowOrphanFiles,
+    ShowRollbacks,
+    ShowSavepoints,
+    ShowServices,
+    ShowTableProperties,
+    ShowTimeline,
+    StartServices,
+    StopServices,
+    UpgradeTable,
+    VerifyTable,
+    WriteRows
+  ).sortBy(_.name)
+
+  def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
+
+  /** The error of a name that no procedure has. */
+  def unknown(name: String): MerganserException = Procedure.unknown(name, all.map(_.name))
+}

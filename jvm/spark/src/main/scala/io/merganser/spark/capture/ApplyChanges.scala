@@ -7,12 +7,13 @@ import io.merganser.spark.capture.Expressions._
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.WriteResult
+import io.merganser.spark.write.place.PersistedRows
 import io.merganser.table.options.Options
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
-import org.apache.spark.storage.StorageLevel
 
 /**
  * What one batch of change events did to a table. Every event is one of applied, skipped and quarantined.
@@ -54,68 +55,51 @@ object ApplyChanges {
     val target  = ChangeTarget.of(OpenTable.load(session, path), checked)
     new ApplyChanges(session, path, target, checked).of(frame)
   }
-
-  /** The events of one kind. */
-  private final case class Counted(
-      kind: String,
-      events: Long,
-      moved: Long,
-      last: Row,
-      sources: Seq[String],
-      lacking: Seq[String]
-  )
 }
 
 private final class ApplyChanges(session: SparkSession, path: String, target: ChangeTarget, spec: ChangeSpec) {
-  import ApplyChanges._
-
   private def of(frame: DataFrame): AppliedChanges = {
     val source    = new EventSource(EventBatch.prepared(frame, spec), spec.preset, target.keys, target.sequence)
-    val persisted = new Persisted
+    val persisted = new Persisted(session)
     try {
-      val (batch, counted) = source.read { events =>
+      val (batch, tally) = source.read { events =>
         val read = EventBatch.read(events, target, spec, session.conf.getOption(Options.FrameEvolution.key))
         val kept = read.copy(events = persisted(read.events))
-        (kept, countsOf(kept.events))
+        (kept, Tally.of(kept.events))
       }
-      val lacking = counted.flatMap(_.lacking).distinct.sorted
-      if (lacking.isEmpty) applied(batch, counted)
+      if (tally.lacking.isEmpty) applied(batch, tally, isComplete = true)
       else {
-        val resolved = persisted(new Unavailable(session, target, lacking, persisted).resolved(batch.events))
-        applied(batch.copy(events = resolved), countsOf(resolved))
+        val unavailable = new Unavailable(session, target, tally.lacking, persisted)
+        val resolved    = persisted(unavailable.resolved(batch.events))
+        applied(batch.copy(events = resolved), Tally.of(resolved), isComplete = false)
       }
     } finally persisted.release()
   }
 
-  private def applied(batch: EventBatch, counted: Seq[Counted]): AppliedChanges = {
-    requireOneSource(counted)
-    def count(kind: String) = counted.filter(_.kind == kind).map(_.events).sum
-    def counts(kind: String) =
-      counted.filter(_.kind.startsWith(kind)).map(one => one.kind.stripPrefix(kind) -> one.events)
-        .sortBy(_._1)
-    val refused = counts(Refused)
+  /** @param isComplete whether no event lacks a value */
+  private def applied(batch: EventBatch, tally: Tally, isComplete: Boolean): AppliedChanges = {
+    requireOneSource(tally.sources)
+    val refused = tally.counts(Refused)
     if (refused.nonEmpty) {
       val rejected = withPlaces(batch)
       if (spec.quarantine.isEmpty) throw Quarantine.refused(path, rejected, refused)
       Quarantine.write(session, path, rejected, spec)
     }
-    val moved  = counted.map(_.moved).sum
-    val hasRow = counted.exists(one => Set(Upsert, Delete, Truncate)(one.kind))
     val commit =
-      if (!hasRow) None
+      if (Seq(Upsert, Delete, Truncate).forall(tally.count(_) == 0)) None
       else {
-        val rows    = rowsOf(batch, counted.find(_.kind == Truncate).map(_.last), moved > 0)
+        val rows    = rowsOf(batch, tally, isComplete)
         val options = WriteConfig.ofCall(missingColumns(batch) ++ spec.options, "upsert")
         Some(FrameWrite.append(session, OpenTable.load(session, path), options, rows))
       }
     AppliedChanges(
       preset = Some(spec.preset.name).filter(_.nonEmpty),
-      events = counted.map(_.events).sum,
-      upserts = count(Upsert),
-      deletes = count(Delete),
-      truncates = count(Truncate),
-      keyChanges = moved,
-      skipped = counts(Skip).toMap,
+      events = tally.events,
+      upserts = tally.count(Upsert),
+      deletes = tally.count(Delete),
+      truncates = tally.count(Truncate),
+      keyChanges = tally.moved,
+      skipped = tally.counts(Skip).toMap,
       quarantined = refused.toMap,
       quarantine = spec.quarantine.filter(_ => refused.nonEmpty),
       commit = commit
@@ -131,23 +115,13 @@ private final class ApplyChanges(session: SparkSession, path: String, target: Ch
       when(isUnnamed, JsonEvents.malformedPlaces(col(Event), batch.places, spec.preset)).otherwise(col(Detail)))
   }
 
-  /** The events of each kind: their number, how many changed a key, the last position, and what they have. */
-  private def countsOf(events: DataFrame): Seq[Counted] = {
-    val last = max(struct(target.ordering.map(field => at(field).as(field)) :+ col(Arrival): _*))
-    val rows = events.groupBy(Kind).agg(count(lit(1)), count(OldKey), last, collect_set(Source),
-      array_distinct(flatten(collect_set(Lacks)))).collect()
-    rows.toSeq.map(row =>
-      Counted(row.getString(0), row.getLong(1), row.getLong(2), row.getStruct(3), row.getSeq[String](4).toList,
-        row.getSeq[String](5).toList))
-  }
-
   /** The rows that are written: the new ones, and deletes as rows that are marked, in the order of the events. */
-  private def rowsOf(batch: EventBatch, truncated: Option[Row], moves: Boolean): DataFrame = {
+  private def rowsOf(batch: EventBatch, tally: Tally, isComplete: Boolean): DataFrame = {
     val events = batch.events.where(col(Kind).isin(Upsert, Delete))
     val own = batch.columns.map(column => column -> named(column)) ++
       Seq(Parsed.Deleted -> (col(Kind) === Delete), Arrival -> (col(Arrival) * 2 + 1))
     val rows =
-      if (!moves) events.select(own.map { case (name, value) => value.as(name) }: _*)
+      if (tally.moved == 0) events.select(own.map { case (name, value) => value.as(name) }: _*)
       else {
         // The old row is deleted just before the new one is written: at equal positions the order of arrival decides.
         val gone = batch.columns.map(column => column -> oldValue(batch, column)) ++
@@ -155,9 +129,9 @@ private final class ApplyChanges(session: SparkSession, path: String, target: Ch
         val each = when(col(OldKey).isNull, array(record(own))).otherwise(array(record(gone), record(own)))
         events.select(explode(each).as("row")).select("row.*")
       }
-    val left = truncated.fold(rows)(afterTruncate(rows, _))
+    val left = if (tally.count(Truncate) == 0) rows else afterTruncate(rows, lastTruncate(batch.events))
     val ordered =
-      if (!target.needsOrder) left
+      if (!target.nullsAreMissing && (isComplete || !target.fills)) left // each version has all values
       else left.repartition(target.keys.map(at): _*).sortWithinPartitions(target.ordering.map(at) :+ col(Arrival): _*)
     ordered.drop(Arrival)
   }
@@ -166,6 +140,11 @@ private final class ApplyChanges(session: SparkSession, path: String, target: Ch
     if (target.keys.exists(key => spelled(batch.columns, key).contains(column))) col(OldKey).getField(column)
     else if (target.ordering.map(top).contains(column)) named(column)
     else nothing(batch.events.schema(column).dataType)
+
+  private def lastTruncate(events: DataFrame): Row = {
+    val position = struct(target.ordering.map(field => at(field).as(field)) :+ col(Arrival): _*)
+    events.where(col(Kind) === Truncate).agg(max(position)).head().getStruct(0)
+  }
 
   /** Leaves the rows after a truncate, and deletes what is stored as of it: the rule keeps what is newer. */
   private def afterTruncate(rows: DataFrame, last: Row): DataFrame = {
@@ -197,22 +176,21 @@ private final class ApplyChanges(session: SparkSession, path: String, target: Ch
     if (lacks && (excludes || !spec.preset.isRows)) Map(Options.MissingColumnsOption.key -> "keep") else Map.empty
   }
 
-  private def requireOneSource(counted: Seq[Counted]): Unit = {
-    val tables = counted.flatMap(_.sources).filter(_.nonEmpty).distinct.sorted
+  private def requireOneSource(tables: Seq[String]): Unit =
     if (tables.size > 1)
       throw MerganserException("CHANGES_OF_SEVERAL_TABLES", "count" -> tables.size,
         "tables" -> tables.take(5).mkString(", "), "first" -> tables.head)
-  }
 }
 
-/** Frames that are persisted for as long as a batch is applied. */
-private final class Persisted {
-  private var frames = List.empty[DataFrame]
+/** Frames that are computed once and kept for as long as a batch is applied. */
+private final class Persisted(session: SparkSession) {
+  private var kept = List.empty[PersistedRows]
 
   def apply(frame: DataFrame): DataFrame = {
-    frames = frame.persist(StorageLevel.MEMORY_AND_DISK) :: frames
-    frames.head
+    val rows = new PersistedRows(frame.queryExecution.toRdd, frame.schema)
+    kept = rows :: kept
+    SparkBridge.internalCreateDataFrame(session, rows.rows, frame.schema)
   }
 
-  def release(): Unit = frames.foreach(_.unpersist())
+  def release(): Unit = kept.foreach(_.close())
 }

@@ -36,9 +36,6 @@ private[capture] final case class ChangeTarget(
 
   /** Columns by which stored rows are found and ordered. */
   def required: Seq[String] = (keys ++ partitions ++ ordering).map(top)
-
-  /** Whether the rule is exact only if versions come in their order: it takes values from several of them. */
-  def needsOrder: Boolean = fills || nullsAreMissing
 }
 
 private[capture] object ChangeTarget {

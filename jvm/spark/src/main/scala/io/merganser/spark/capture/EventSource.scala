@@ -5,7 +5,6 @@ import io.merganser.spark.capture.Expressions._
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types._
-import org.apache.spark.storage.StorageLevel
 
 /**
  * The events of a frame, in whatever form it has them: JSON, or the envelope's fields as columns.
@@ -41,9 +40,9 @@ private[capture] final class EventSource(frame: DataFrame, preset: Preset, keys:
     val own = sequence.flatMap(column => spelled(beside, column).map(found => named(found).as(Parsed.Beside + column)))
     if (!isJson) work(new Read(if (own.isEmpty) frame else frame.select(col("*") +: own: _*)))
     else {
-      val texts = JsonEvents.texts(frame, preset, own).persist(StorageLevel.MEMORY_AND_DISK)
-      try work(new Read(texts))
-      finally { texts.unpersist(); () }
+      val texts = new Persisted(frame.sparkSession)
+      try work(new Read(texts(JsonEvents.texts(frame, preset, own))))
+      finally texts.release()
     }
   }
 

@@ -126,15 +126,15 @@ private[capture] object EventBatch {
     }
 
     private def kind: Column = {
-      val isObject  = json_object_keys(col(Raw)).isNotNull
       val tombstone = if (preset.tombstones == "refuse") s"${Refused}TOMBSTONE" else s"${Skip}tombstone"
       val other =
         for { table <- spec.sourceTable; _ <- preset.sourceTable }
         // Before its values are judged: those of other tables have other types.
-        yield (JsonEvents.isOtherTable(preset, table) && isObject) -> lit(s"${Skip}other_table")
+        yield (JsonEvents.isOtherTable(preset, table) && col(IsObject)) -> lit(s"${Skip}other_table")
       // The second event may be of the table, whatever the first one is of.
-      val trailing = if (read.isJson) Seq(JsonEvents.hasTrailing -> lit(s"${Refused}JSON_TRAILING")) else Nil
-      val corrupt  = col(Corrupt) -> when(isObject, s"${Refused}VALUE_MALFORMED").otherwise(s"${Refused}JSON_MALFORMED")
+      val trailing = Seq(col(Trailing) -> lit(s"${Refused}JSON_TRAILING"))
+      val corrupt =
+        col(Corrupt) -> when(col(IsObject), s"${Refused}VALUE_MALFORMED").otherwise(s"${Refused}JSON_MALFORMED")
       ((trailing ++ other) :+ corrupt).foldLeft(when(col(Absent), tombstone)) { case (cases, (condition, result)) =>
         cases.when(condition, result)
       }.otherwise(expr(preset.kind))

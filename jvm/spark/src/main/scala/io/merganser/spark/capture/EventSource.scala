@@ -142,6 +142,8 @@ private[capture] final class StructEvents(frame: DataFrame, preset: Preset, keys
           .as(Parsed.Key),
         isNull.as(Parsed.Absent),
         lit(false).as(Parsed.Corrupt),
+        lit(true).as(Parsed.IsObject),
+        lit(false).as(Parsed.Trailing),
         nothing(LongType).as(Parsed.Schema),
         record(event).as(Parsed.Header),
         key.filter(_.fieldNames.exists(keys.contains)).fold(nothing(StringType))(_ => col("key")).as(Parsed.Keys)

@@ -39,7 +39,7 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
       .withColumn(Absent, col(Raw).isNull || trim(col(Raw)) === "null" || col(Absent))
       .withColumn(Corrupt, col(Raw).isNotNull && col(Corrupt))
       .withColumn(Keys, keyValues(image))
-    Parsed(EventSource.withImages(keyed, preset), columns, preset.before.isDefined, isJson = true, places(event))
+    Parsed(EventSource.withImages(keyed, preset), columns, preset.before.isDefined, places(event))
   }
 
   private def keyValues(image: StructType): Column = {
@@ -73,14 +73,16 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
   /** The columns of the events: of their schemas, else of the rows' own fields. */
   private def rowColumns: Seq[(String, Value)] = {
     val events = ofTable
-    val found = events.select(col(Schema), when(col(Schema).isNotNull, col(Raw)).as("s"),
-      when(col(Schema).isNull, fieldNames).as("f"))
-      .groupBy(Schema).agg(first("s"), sort_array(array_distinct(flatten(collect_set("f"))))).collect()
+    val found  = events.groupBy(Schema).agg(first(when(col(Schema).isNotNull, col(Raw))), collect_set(Names)).collect()
     val schemas =
       found.filterNot(_.isNullAt(0)).flatMap(row => schemaOf(row.getString(1)).map(row.getLong(0) -> _)).toMap
     val described =
       ConnectTypes.imageFields(schemas, if (preset.after.isEmpty) Some(preset.header.map(_._1).toSet) else None)
-    val bare                   = found.flatMap(row => Option(row.getSeq[String](2)).toSeq.flatten).toSeq.distinct.sorted
+    val names = found.toSeq.flatMap(_.getSeq[String](2)).map(_.split('\n').toSeq)
+    // Of a flat event, what is no row has none of the header's fields.
+    val isRow = (fields: Seq[String]) =>
+      !preset.isFlat || preset.rowPrefixes.isEmpty || fields.exists(field => preset.header.exists(_._1 == field))
+    val bare                   = names.filter(isRow).flatten.distinct.sorted
     val applied                = known.applied((described.map(_._1) ++ bare).distinct.filter(preset.isRowColumn))
     val fields                 = described.toMap
     val rest                   = inTableOrder(applied.filterNot(fields.contains))
@@ -95,14 +97,6 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
   private def inTableOrder(columns: Seq[String]): Seq[String] = {
     val order = known.schema.fieldNames.zipWithIndex.toMap
     columns.sortBy(column => (order.getOrElse(column, order.size), column))
-  }
-
-  /** The names of the fields of an event's rows; a delete may have the old row alone. */
-  private def fieldNames: Column = {
-    val fields = flatten(array_compact(array(imagePaths.map(path => json_object_keys(textAt(path))): _*)))
-    if (preset.isFlat && preset.rowPrefixes.nonEmpty) // what is no row has other fields
-      when(arrays_overlap(fields, array(preset.header.map(field => lit(field._1)): _*)), fields)
-    else fields
   }
 
   /** The events of the named one of the source's tables, and those that do not name theirs: others have other columns. */
@@ -135,7 +129,7 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
   private def inferred(events: DataFrame, columns: Seq[String]): Seq[(String, Value)] =
     if (columns.isEmpty) Nil
     else {
-      val image = coalesce(imagePaths.map(textAt): _*)
+      val image = coalesce(imagePaths(preset).map(textAt): _*)
       // A value that is not of a type is null, whatever the others of its row are: each type reads a row once.
       val reads = (StringType +: Narrowest).map(kind =>
         from_json(image, StructType(columns.map(StructField(_, kind)))).as(kind.simpleString))
@@ -154,16 +148,14 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
         if (is(0)) Some(column -> Values.same(kind)) else None
       }
     }
-
-  private def imagePaths: Seq[String] = preset.rows match {
-    case Some(rows) => Seq(s"$rows[0]")
-    case None       => preset.after.fold(Seq(""))(_ +: preset.before.toSeq)
-  }
 }
 
 private[capture] object JsonEvents {
-  private val Payload   = "payload"
-  private val End       = "merganser.end"
+  private val Payload = "payload"
+
+  /** The names of the fields of an event's rows, one a line. */
+  private val Names = "__names"
+
   private val Narrowest = Seq[DataType](BooleanType, LongType, DoubleType)
   private val mapper    = new ObjectMapper
 
@@ -177,23 +169,19 @@ private[capture] object JsonEvents {
     val hasKey = EventSource.fieldOf(frame.schema, "key").exists(EventSource.isTextual)
     val key    = if (hasKey) col("key").cast(StringType) else nothing(StringType)
     val read   = frame.select(value.cast(StringType).as(Raw) +: key.as(Key) +: more: _*)
-    val known  = read.withColumn(Wrapped, if (preset.hasSchema) isWrapped(col(Raw)) else lit(false))
-    val schema = when(col(Wrapped), get_json_object(col(Raw), "$.schema"))
-    val number = let(schema)(text => when(text.isNotNull, xxhash64(text)))
-    known.withColumn(Schema, if (preset.hasSchema) number else nothing(LongType))
+    val kept   = read.columns.toSeq.map(named)
+    read.withColumn("o", EventOutline.column(col(Raw), imagePaths(preset))).select(kept ++ Seq(
+        col("o.isObject").as(IsObject),
+        (if (preset.hasSchema) col("o.isWrapped") else lit(false)).as(Wrapped),
+        col("o.hasTrailing").as(Trailing),
+        (if (preset.hasSchema) col("o.schema") else nothing(LongType)).as(Schema),
+        col("o.names").as(Names)
+      ): _*)
   }
 
-  /**
-   * Whether an event is in a `payload`: Connect's converter writes these two fields and no others. A row may have a
-   * column of either name.
-   */
-  private def isWrapped(event: Column): Column = holds(let(json_object_keys(event))(fields =>
-      array_contains(fields, Payload) && size(array_except(fields, array(lit("schema"), lit(Payload)))) === 0))
-
-  /** Whether something follows the event's object, such as a second one: parsers ignore it. */
-  def hasTrailing: Column = {
-    val rest = get_json_object(concat(lit("["), col(Raw), lit(s""","$End"]""")), "$[1]")
-    json_object_keys(col(Raw)).isNotNull && !holds(rest === End)
+  private def imagePaths(preset: Preset): Seq[String] = preset.rows match {
+    case Some(rows) => Seq(s"$rows[0]")
+    case None       => preset.after.fold(Seq(""))(_ +: preset.before.toSeq)
   }
 
   /** Whether an event is of another table; a name may be given by its last parts. */
@@ -212,10 +200,11 @@ private[capture] object JsonEvents {
    * itself: for few events.
    */
   def malformedPlaces(event: Column, places: Seq[(String, StructType)], preset: Preset): Column = {
+    val isWrapped = EventOutline.column(event, Nil).getField("isWrapped")
     val found = places.map { case (place, alone) =>
       val bare    = json(event, alone).getField(Corrupt)
       val wrapped = json(event, new StructType().add(Payload, alone)).getField(Corrupt)
-      when((if (preset.hasSchema) when(isWrapped(event), wrapped).otherwise(bare) else bare).isNotNull, place)
+      when((if (preset.hasSchema) when(isWrapped, wrapped).otherwise(bare) else bare).isNotNull, place)
     }
     if (found.isEmpty) nothing(StringType) else nullif(concat_ws(", ", found: _*), lit(""))
   }

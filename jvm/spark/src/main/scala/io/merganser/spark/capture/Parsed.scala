@@ -74,7 +74,6 @@ private[capture] final case class Parsed(
     frame: DataFrame,
     columns: Seq[(String, Value)],
     hasBefore: Boolean,
-    isJson: Boolean = false,
     places: Seq[(String, StructType)] = Nil
 ) {
 
@@ -102,6 +101,10 @@ private[capture] object Parsed {
   val Corrupt = "__corrupt"
   val Wrapped = "__wrapped"
 
+  /** Whether the event is a JSON object, and whether something follows it. */
+  val IsObject = "__is_object"
+  val Trailing = "__trailing"
+
   /** A number for the `schema` of the event, null without one. */
   val Schema = "__schema"
 
@@ -111,7 +114,7 @@ private[capture] object Parsed {
   val Before = "b"
   val Keys   = "k"
 
-  val All: Seq[String] = Seq(Raw, Key, Absent, Corrupt, Schema, Header, After, Before, Keys)
+  val All: Seq[String] = Seq(Raw, Key, Absent, Corrupt, IsObject, Trailing, Schema, Header, After, Before, Keys)
 
   /** In front of the name of a column of the frame that is no part of its events, and orders them. */
   val Beside = "__frame_"

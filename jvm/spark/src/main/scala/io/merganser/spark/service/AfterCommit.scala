@@ -2,24 +2,18 @@ package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.sync.HiveSync
 import io.merganser.spark.write.{WriteNotes, WriteResult}
-import io.merganser.table.commit.Transaction
 import io.merganser.table.file.FileGroupId
-import io.merganser.table.options.{IgnoredOption, Options}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
-
-import scala.util.control.NonFatal
 
 /** Steps after a committed write. Their failures leave the write committed. */
 object AfterCommit {
 
   private val Log = LoggerFactory.getLogger(classOf[WriteNotes])
 
-  private val Failed     = "WRITE_COMMITTED_SERVICE_FAILED"
-  private val SyncFailed = "WRITE_COMMITTED_SYNC_FAILED"
+  private val Failed = "WRITE_COMMITTED_SERVICE_FAILED"
 
   /**
    * Runs the services that are due, or leaves them to the background of the session, registers the table in a Hive
@@ -46,12 +40,12 @@ object AfterCommit {
       dueNow.compaction.isOverdue && isBlocked(failure)
     }
     val left         = blocked.map(b => skipped(b._2)) ++ result.notes.manyLogs.flatMap(neverTaken(table, dueNow, _))
-    val unregistered = failureOf(register(session, table, settings))
-    val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(unregisteredSentence)
+    val unregistered = Failures.of(Registration.run(session, table, settings))
+    val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(Registration.sentence)
     val done = result.copy(notes = result.notes.copy(
       warnings = result.notes.warnings ++ background ++ left,
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
-      ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
+      ignoredOptions = result.notes.ignoredOptions ++ Registration.unused(table, settings)))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.
@@ -60,35 +54,11 @@ object AfterCommit {
     }
     failed.headOption.filter(_ => settings.failsOnServiceFailure).foreach { case (service, f) =>
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
-        "service" -> service.name, "failure" -> describe(f)).causedBy(f)
+        "service" -> service.name, "failure" -> Failures.describe(f)).causedBy(f)
     }
-    requireRegistered(table, settings, result.instant, unregistered)
+    Registration.require(table, settings, result.instant, unregistered)
     done
   }
-
-  /**
-   * Registers the table in a Hive metastore after the commit of a service or of an ALTER TABLE.
-   *
-   * @throws MerganserException WRITE_COMMITTED_SYNC_FAILED, unless the options request that it is only logged
-   */
-  def register(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit = {
-    val unregistered = failureOf(register(session, table, settings))
-    unregistered.foreach { f =>
-      Log.warn(s"instant $instant of ${table.storage} is committed. ${unregisteredSentence(f)}")
-    }
-    requireRegistered(table, settings, instant, unregistered)
-  }
-
-  private def requireRegistered(
-      table: OpenTable,
-      settings: WriteConfig,
-      instant: String,
-      failure: Option[Throwable]
-  ): Unit =
-    failure.filterNot(_ => settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
-      throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> instant,
-        "failure" -> describe(f)).causedBy(f)
-    }
 
   /** Where no setting configures compactions, a write to a slice of very many logs does, so that reads stay bounded. */
   private def due(settings: WriteConfig, result: WriteResult): WriteConfig =
@@ -103,7 +73,7 @@ object AfterCommit {
 
   private def skipped(reason: Throwable): String =
     s"A file group that was written has so many log files that the table should be compacted, which was skipped: " +
-      describe(reason)
+      Failures.describe(reason)
 
   /** A warning about a file group that no compaction of these settings takes. */
   private def neverTaken(table: OpenTable, settings: WriteConfig, group: FileGroupId): Option[String] =
@@ -124,24 +94,12 @@ object AfterCommit {
   ): Seq[(TableService, Throwable)] = {
     val taken = BackgroundServices.taken(table, settings)
     val failed = TableService.all.flatMap { service =>
-      failureOf(if (taken.contains(service)) service.prepare(table, settings)
+      Failures.of(if (taken.contains(service)) service.prepare(table, settings)
         else service.inline(session, table, settings)).map(service -> _)
     }
     BackgroundServices.request(session, table, settings, taken)
     failed
   }
-
-  /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
-  private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-    for (sync <- settings.hiveSync; uris <- HiveSync.metastoreOf(table, sync))
-      HiveSync.run(table.refreshed(), sync, uris, session.version)
-
-  private def unusedSync(table: OpenTable, settings: WriteConfig): Seq[IgnoredOption] =
-    settings.hiveSync.filter(HiveSync.metastoreOf(table, _).isEmpty).toSeq.map { _ =>
-      IgnoredOption(Options.HiveSync.key,
-        s"no metastore is configured; set ${Options.HiveSyncUris.key}, or run CREATE " +
-          "TABLE … USING merganser LOCATION once")
-    }
 
   /**
    * Runs an optional step after a commit, such as a refresh of cached data; a failure is logged.
@@ -149,31 +107,13 @@ object AfterCommit {
    * @param what as in "cannot ..."
    */
   def quietly(instant: String, what: String)(work: => Unit): Unit =
-    failureOf(work).foreach(f => Log.warn(s"write $instant is committed, but cannot $what", f))
+    Failures.of(work).foreach(f => Log.warn(s"write $instant is committed, but cannot $what", f))
 
   /** Whether an error leaves its write committed. */
-  def isOfCommitted(error: MerganserException): Boolean = error.condition == Failed || error.condition == SyncFailed
-
-  /** Fatal errors are not caught; the interrupt flag is set again. */
-  private def failureOf(work: => Unit): Option[Throwable] =
-    try { work; None }
-    catch {
-      case e: InterruptedException =>
-        Thread.currentThread().interrupt()
-        Some(e)
-      case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(Transaction.userError(e))
-    }
+  def isOfCommitted(error: MerganserException): Boolean =
+    error.condition == Failed || error.condition == Registration.Failed
 
   private def sentence(service: TableService, failure: Throwable): String =
-    s"The inline ${service.name} after this write failed: ${describe(failure)} The write is committed; " +
+    s"The inline ${service.name} after this write failed: ${Failures.describe(failure)} The write is committed; " +
       service.remedy
-
-  private def unregisteredSentence(failure: Throwable): String =
-    s"The table could not be registered in the Hive metastore: ${describe(failure)} The write is committed; the next " +
-      "one registers it."
-
-  private def describe(failure: Throwable): String = failure match {
-    case e: MerganserException => e.getMessage
-    case e                     => s"${e.getClass.getSimpleName}: ${e.getMessage}."
-  }
 }

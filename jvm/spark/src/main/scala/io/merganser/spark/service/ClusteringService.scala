@@ -193,7 +193,7 @@ object ClusteringService {
       settings: WriteConfig,
       runs: PlannedRuns[ClusteringResult]
   ): ClusteringResult = {
-    runs.done.flatMap(_.done).lastOption.foreach(AfterCommit.register(session, table, settings, _))
+    runs.done.flatMap(_.done).lastOption.foreach(Registration.after(session, table, settings, _))
     joined(table, runs)
   }
 

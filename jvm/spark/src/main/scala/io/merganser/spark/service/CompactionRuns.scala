@@ -78,7 +78,7 @@ private[service] object CompactionRuns {
       action: Action
   )(run: => PlannedRuns[CompactionResult]): CompactionResult = {
     val runs = run
-    runs.done.flatMap(_.instant).lastOption.foreach(AfterCommit.register(session, table, settings, _))
+    runs.done.flatMap(_.instant).lastOption.foreach(Registration.after(session, table, settings, _))
     joined(table, action, runs)
   }
 

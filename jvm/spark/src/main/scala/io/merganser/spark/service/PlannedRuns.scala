@@ -27,7 +27,7 @@ private[service] final case class PlannedRuns[T](done: Seq[T], failed: Seq[(Inst
     case (_, error) :: Nil if done.isEmpty => throw error
     case (first, error) :: others =>
       val thrown = MerganserException("PLANNED_SERVICE_FAILED", "service" -> service, "instant" -> first.requested,
-        "path" -> table.storage, "failure" -> PlannedRuns.describe(error), "done" -> done.size,
+        "path" -> table.storage, "failure" -> Failures.describe(error), "done" -> done.size,
         "failed" -> failed.map(_._1.requested).mkString(", "), "procedure" -> procedure).causedBy(error)
       others.foreach(o => thrown.addSuppressed(o._2))
       throw thrown
@@ -59,9 +59,4 @@ private[service] object PlannedRuns {
    * the word, too, as in the path of a partition.
    */
   private val Cancelled = "^(\\[SPARK_JOB_CANCELLED] )?Job \\d+ cancelled|SparkContext was shut down".r
-
-  private def describe(error: Throwable): String = error match {
-    case e: MerganserException => e.getMessage
-    case e                     => s"${e.getClass.getSimpleName}: ${e.getMessage}."
-  }
 }

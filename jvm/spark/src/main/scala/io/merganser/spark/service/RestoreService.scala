@@ -58,7 +58,7 @@ object RestoreService {
       settings: WriteConfig,
       done: RestoreReport
   ): RestoreReport = {
-    done.instant.filter(_ => done.newest.isDefined).foreach(AfterCommit.register(session, table, settings, _))
+    done.instant.filter(_ => done.newest.isDefined).foreach(Registration.after(session, table, settings, _))
     done
   }
 }

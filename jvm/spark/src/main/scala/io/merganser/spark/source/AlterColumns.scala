@@ -2,7 +2,7 @@ package io.merganser.spark.source
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.AfterCommit
+import io.merganser.spark.service.Registration
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
@@ -77,7 +77,7 @@ object AlterColumns {
     else {
       val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), table.config, WriteSource.SqlChange)
       val instant  = commit(table, settings, changed, version)
-      () => AfterCommit.register(session, table, settings, instant)
+      () => Registration.after(session, table, settings, instant)
     }
   }
 

@@ -18,10 +18,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 
-from merganser._arguments import is_column
 from merganser._expressions import Parts
 from merganser._progress import progress
-from merganser._transport import SessionStatements, explaining_names, view_name
+from merganser._transport import Transport, explaining_names, split, view_name
 from merganser.errors import MerganserError, MissingJarError, error_for, in_python
 
 _FORMAT = "merganser"
@@ -31,7 +30,7 @@ _CANCEL_EVERY_S = 0.5
 _NO_FORMAT = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] .*?: (\w+)\. ")
 
 
-class Bridge(SessionStatements):
+class Bridge(Transport):
     """Calls the jar on behalf of one session. Every call is one call into the JVM and returns JSON."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -48,51 +47,31 @@ class Bridge(SessionStatements):
             jars = spark.conf.get("spark.jars", None) or "empty"
             raise missing_jar(f"'spark.jars' is {jars}", jars)
 
-    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any:
-        return self._call("create", self._session, path, schema_json, json.dumps(dict(options)))
-
-    def describe(self, path_or_name: str) -> Any:
-        return self._call("describe", self._session, path_or_name)
-
-    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
-        return self._call("write", self._session, path, rows._jdf, operation, json.dumps(dict(options)))
-
-    def apply_changes(self, rows: DataFrame, arguments: Mapping[str, Any], options: Mapping[str, str]) -> Any:
-        columns = {name: value._jc for name, value in arguments.items() if is_column(value)}
-        plain = json.dumps({"source": "", **{k: v for k, v in arguments.items() if k not in columns}})
-        given = rows._jdf, columns, plain, json.dumps(dict(options))
-        return self._call("applyChanges", self._session, *given, shown="apply_changes")
-
-    def create_for_changes(
-        self, rows: DataFrame | None, arguments: Mapping[str, Any], options: Mapping[str, str]
-    ) -> Any:
-        frame = None if rows is None else rows._jdf
-        given = frame, json.dumps(dict(arguments)), json.dumps(dict(options))
-        return self._call("createForChanges", self._session, *given, shown="create_table_for_changes")
-
-    def create_named(
+    def rows(
         self,
-        name: str,
-        schema_json: str,
-        partitions: str,
-        path: str | None,
-        if_not_exists: bool,
-        options: Mapping[str, str],
-    ) -> None:
-        given = name, schema_json, partitions, path, if_not_exists, json.dumps(dict(options))
-        self._call("createNamed", self._session, *given, shown="create")
+        call: str,
+        options: Mapping[str, str] | None = None,
+        *,
+        frame: Any = None,
+        parts: Any = None,
+        **arguments: Any,
+    ) -> list[dict[str, Any]]:
+        plain, columns = split(arguments, options, parts)
+        columns.update({} if parts is None else parts.columns)
+        given = json.dumps(plain), None if frame is None else frame._jdf, _java(columns)
+        found: list[dict[str, Any]] = self._call("call", self._session, call, *given, shown=call)
+        return found
 
     def parts(self) -> Parts:
         return Parts()
 
-    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> Any:
-        given = text, *_wire_of(parts), json.dumps(dict(options))
+    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
         with explaining_names():
-            return self._call("statement", self._session, *given, shown="run_statement" if options else what)
-
-    def preview(self, text: str, most: int | None, options: Mapping[str, str], parts: Parts) -> Any:
-        given = text, *_wire_of(parts), most, json.dumps(dict(options))
-        return self._call("preview", self._session, *given, shown="dry_run")
+            if options:
+                return self.one("run_statement", options, statement=text, parts=parts)
+            given = text, _java(parts.columns), json.dumps(parts.names)
+            rows = self._call("statement", self._session, *given, shown=what)
+        return rows[0] if rows else {}
 
     def add_view(self, rows: DataFrame) -> str:
         name = view_name()
@@ -102,73 +81,6 @@ class Bridge(SessionStatements):
     def sql_of(self, column: Any) -> str:
         with self._translating():
             return str(self._entry.sqlOf(self._session, column._jc))
-
-    def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
-        return self._call("compact", self._session, path, op, json.dumps(dict(options)))
-
-    def compact_logs(self, path: str, op: str, options: Mapping[str, str]) -> Any:
-        return self._call("compactLogs", self._session, path, op, json.dumps(dict(options)))
-
-    def cluster(
-        self,
-        path: str,
-        op: str,
-        columns: str | None,
-        strategy: str | None,
-        where: str | None,
-        options: Mapping[str, str],
-    ) -> Any:
-        return self._call("cluster", self._session, path, op, columns, strategy, where, json.dumps(dict(options)))
-
-    def purge_clustering(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
-        return self._call("purgeClustering", self._session, path, instant, json.dumps(dict(options)))
-
-    def clean(self, path: str, options: Mapping[str, str]) -> Any:
-        return self._call("clean", self._session, path, json.dumps(dict(options)))
-
-    def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
-        return self._call("archive", self._session, path, min_commits, max_commits, json.dumps(dict(options)))
-
-    def start_services(
-        self, path: str, services: str | None, interval_seconds: int | None, options: Mapping[str, str]
-    ) -> Any:
-        return self._call("startServices", self._session, path, services, interval_seconds, json.dumps(dict(options)))
-
-    def stop_services(self, path: str) -> None:
-        self._call("stopServices", self._session, path)
-
-    def services(self, path: str) -> Any:
-        return self._call("services", self._session, path)
-
-    def create_savepoint(
-        self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
-    ) -> Any:
-        return self._call("createSavepoint", self._session, path, instant, user, comments, json.dumps(dict(options)))
-
-    def delete_savepoint(self, path: str, instant: str | None, options: Mapping[str, str]) -> None:
-        self._call("deleteSavepoint", self._session, path, instant, json.dumps(dict(options)))
-
-    def savepoints(self, path: str) -> Any:
-        return self._call("savepoints", self._session, path)
-
-    def restore(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
-        return self._call("restore", self._session, path, instant, json.dumps(dict(options)))
-
-    def restore_savepoint(self, path: str, savepoint: str | None, options: Mapping[str, str]) -> Any:
-        return self._call("restoreSavepoint", self._session, path, savepoint, json.dumps(dict(options)))
-
-    def rollback(self, path: str, instant: str | None, options: Mapping[str, str]) -> Any:
-        return self._call("rollback", self._session, path, instant, json.dumps(dict(options)))
-
-    def history(self, path: str, limit: int | None, archived: bool) -> Any:
-        return self._call("history", self._session, path, limit, archived)
-
-    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any:
-        named = json.dumps(arguments), json.dumps(dict(options or {}))
-        return self._call("call", self._session, procedure, *named, shown=procedure)
-
-    def file_slices(self, path: str) -> Any:
-        return self._call("fileSlices", self._session, path)
 
     def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
         with self._translating(), self._progress(shown or words(method)), interruptible(self._spark):
@@ -238,9 +150,8 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _wire_of(parts: Parts) -> tuple[dict[str, Any], str]:
-    """Columns of the JVM, and names as JSON."""
-    return {word: column._jc for word, column in parts.columns.items()}, json.dumps(parts.names)
+def _java(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {word: column._jc for word, column in columns.items()}
 
 
 def step_of(entry: Any) -> Callable[[], str]:

@@ -9,13 +9,21 @@ from enum import Enum
 from html import escape
 from typing import Any, TypeVar
 
+from merganser._wire import built
+
 _T = TypeVar("_T")
+_Result = TypeVar("_Result", bound="Shown")
 _MOST = 3
 """Values of a list that a line shows; of a longer one it has the number."""
 
 
 class Shown:
     """What results have in common. Their subclasses are frozen dataclasses."""
+
+    @classmethod
+    def from_wire(cls: type[_Result], row: Mapping[str, Any]) -> _Result:
+        """Build one from a row of a call."""
+        return built(cls, row)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain dicts, lists, strings, numbers and times."""

@@ -3,66 +3,48 @@
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from contextlib import contextmanager
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from merganser._arguments import is_column
 from merganser._expressions import Parts
+from merganser._wire import measured
+from merganser.options import DRY_RUN
 
 
-class Transport(Protocol):
-    """Calls the jar on behalf of one session.
+class Transport(ABC):
+    """Calls the jar on behalf of one session. Its errors are raised as the classes of :mod:`merganser.errors`."""
 
-    Both implementations return values in the form of the jar's JSON, which :mod:`merganser.results` reads. Errors of
-    the jar are raised as the classes of :mod:`merganser.errors`.
-    """
+    _spark: SparkSession
 
-    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any: ...
-
-    def describe(self, path_or_name: str) -> Any: ...
-
-    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
-
-    def apply_changes(self, rows: DataFrame, arguments: Mapping[str, Any], options: Mapping[str, str]) -> Any:
-        """``CALL apply_changes`` with the events of a frame; conditions may be columns."""
-        ...
-
-    def create_for_changes(
-        self, rows: DataFrame | None, arguments: Mapping[str, Any], options: Mapping[str, str]
-    ) -> Any:
-        """``CALL create_table_for_changes`` with the events of a frame, or with a schema among the arguments."""
-        ...
-
-    def create_named(
+    @abstractmethod
+    def rows(
         self,
-        name: str,
-        schema_json: str,
-        partitions: str,
-        path: str | None,
-        if_not_exists: bool,
-        options: Mapping[str, str],
-    ) -> None:
-        """Create an empty table with a name.
+        call: str,
+        options: Mapping[str, str] | None = None,
+        *,
+        frame: Any = None,
+        parts: Any = None,
+        **arguments: Any,
+    ) -> list[dict[str, Any]]:
+        """The rows of a call: their values by columns, also in nested ones. Times are in milliseconds since 1970.
 
         Args:
-            name: As SQL.
-            schema_json: Its columns.
-            partitions: As in PARTITIONED BY; empty for none.
-            path: Its folder; ``None`` is the catalog's.
-            if_not_exists: Leave an existing table of the name as it is.
-            options: Its properties.
+            call: Its name.
+            options: Its argument ``options``.
+            frame: The rows of its argument ``source``.
+            parts: What a statement has beside its text.
+            arguments: By parameter; columns of conditions among them. Those that are ``None`` are left out.
         """
-        ...
 
-    def parts(self) -> Parts:
-        """No parts of a statement yet; the statement is written with them."""
-        ...
-
-    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> Any:
-        """Run a statement; the row that it returns, by its columns' names in the form of the jar's JSON.
+    @abstractmethod
+    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
+        """Run a statement; the row that it returns.
 
         Args:
             what: What is shown while it runs.
@@ -70,102 +52,50 @@ class Transport(Protocol):
             options: Settings of the statement alone.
             parts: What it has beside its text.
         """
-        ...
 
+    @abstractmethod
+    def parts(self) -> Parts:
+        """No parts of a statement yet; the statement is written with them."""
+
+    @abstractmethod
     def sql_of(self, column: Any) -> str:
         """The SQL text of a column."""
-        ...
 
-    def preview(self, text: str, most: int | None, options: Mapping[str, str], parts: Parts) -> Any:
-        """What a statement would do: the rows of ``CALL dry_run``."""
-        ...
-
-    def view(self, rows: DataFrame) -> AbstractContextManager[str]:
-        """The name of a temporary view of a frame, for as long as a block lasts."""
-        ...
-
+    @abstractmethod
     def add_view(self, rows: DataFrame) -> str:
         """The name of a new temporary view of a frame, whichever session the frame is from."""
-        ...
 
-    def drop_view(self, name: str) -> None: ...
+    def one(self, call: str, options: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+        """The row of a call that returns one; see :meth:`rows`."""
+        (row,) = self.rows(call, options, **more)
+        return row
 
-    def columns(self, source: str) -> list[str]:
-        """The columns of a table, view or query."""
-        ...
+    def written(self, call: str, options: Mapping[str, str], **more: Any) -> dict[str, Any]:
+        """The row of a call that writes; of a dry run with its rows."""
+        row = self.one(call, options, **more)
+        if row["instant"] == "" and self._is_dry_run(options):
+            row["dry_run"] = measured(self.rows("show_dry_run"))
+        return row
 
-    @property
-    def has_evolution_clause(self) -> bool:
-        """Whether this Spark line has MERGE WITH SCHEMA EVOLUTION."""
-        ...
+    def _is_dry_run(self, options: Mapping[str, str]) -> bool:
+        return str(options.get(DRY_RUN) or self._spark.conf.get(DRY_RUN, None)).lower() == "true"
 
-    def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any: ...
-    def compact_logs(self, path: str, op: str, options: Mapping[str, str]) -> Any: ...
+    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any:
+        return self.one("create_table", options, path=path, columns=schema_json)
 
-    def cluster(
-        self,
-        path: str,
-        op: str,
-        columns: str | None,
-        strategy: str | None,
-        where: str | None,
-        options: Mapping[str, str],
-    ) -> Any: ...
+    def describe(self, path_or_name: str) -> Any:
+        return self.one("describe_table", table=path_or_name)
 
-    def purge_clustering(self, path: str, instant: str, options: Mapping[str, str]) -> Any: ...
-
-    def clean(self, path: str, options: Mapping[str, str]) -> Any: ...
-
-    def archive(
-        self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]
-    ) -> Any: ...
-
-    def start_services(
-        self, path: str, services: str | None, interval_seconds: int | None, options: Mapping[str, str]
-    ) -> Any: ...
-
-    def stop_services(self, path: str) -> None: ...
-
-    def services(self, path: str) -> Any: ...
-
-    def create_savepoint(
-        self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
-    ) -> Any: ...
-
-    def delete_savepoint(self, path: str, instant: str | None, options: Mapping[str, str]) -> None: ...
-
-    def savepoints(self, path: str) -> Any: ...
-
-    def restore(self, path: str, instant: str, options: Mapping[str, str]) -> Any: ...
-
-    def restore_savepoint(self, path: str, savepoint: str | None, options: Mapping[str, str]) -> Any: ...
-
-    def rollback(self, path: str, instant: str | None, options: Mapping[str, str]) -> Any: ...
-
-    def history(self, path: str, limit: int | None, archived: bool) -> Any: ...
-
-    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any: ...
-
-    def file_slices(self, path: str) -> Any: ...
-
-
-class SessionStatements:
-    """What both implementations do by statements of the session."""
-
-    _spark: SparkSession
-
-    @property
-    def has_evolution_clause(self) -> bool:
-        return not self._spark.version.startswith("3.")
-
-    def add_view(self, rows: DataFrame) -> str:
-        raise NotImplementedError
+    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
+        return self.written("write_rows", options, frame=rows, path=path, operation=operation)
 
     def drop_view(self, name: str) -> None:
+        """Drop a view that :meth:`add_view` has created."""
         self._spark.catalog.dropTempView(name)
 
     @contextmanager
     def view(self, rows: DataFrame) -> Iterator[str]:
+        """The name of a temporary view of a frame, for as long as a block lasts."""
         name = self.add_view(rows)
         try:
             yield name
@@ -173,7 +103,23 @@ class SessionStatements:
             self.drop_view(name)
 
     def columns(self, source: str) -> list[str]:
+        """The columns of a table, view or query."""
         return self._spark.sql(f"SELECT * FROM {source}").columns
+
+    @property
+    def has_evolution_clause(self) -> bool:
+        """Whether this Spark line has MERGE WITH SCHEMA EVOLUTION."""
+        return not self._spark.version.startswith("3.")
+
+
+def split(
+    arguments: Mapping[str, Any], options: Mapping[str, str] | None, parts: Parts | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a call that are there, with its options and the names of a statement; and those of columns."""
+    given = {**arguments, "options": options or None, "names": parts.names or None if parts else None}
+    found = {name: value for name, value in given.items() if value is not None}
+    columns = {name: value for name, value in found.items() if is_column(value)}
+    return {name: value for name, value in found.items() if name not in columns}, columns
 
 
 def view_name() -> str:

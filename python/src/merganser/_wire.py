@@ -1,8 +1,8 @@
-"""Dataclasses from the jar's JSON, by the names of their fields."""
+"""Dataclasses from rows of calls, by the names of their fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime, timezone
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ def wire(name: str | None = None, *, of: Callable[[Any], Any] | None = None, emp
     """The metadata of a field that is not its namesake in the jar's JSON as it is.
 
     Args:
-        name: Its name there; ``None`` for ``rowsWritten`` where the field is ``rows_written``.
+        name: Its name there; ``None`` if it is the same.
         of: Makes its value, or each item of a list, from what is there.
         empty: The value in place of null.
     """
@@ -29,7 +29,7 @@ def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
     """
     values = {}
     for one in fields(kind):  # type: ignore[arg-type]
-        name, of = one.metadata.get("name") or camel(one.name), one.metadata.get("of")
+        name, of = one.metadata.get("name") or one.name, one.metadata.get("of")
         value = answer[name] if one.default is MISSING else answer.get(name, one.default)
         if value is None:
             values[one.name] = one.metadata.get("empty")
@@ -40,14 +40,12 @@ def built(kind: type[_T], answer: Mapping[str, Any]) -> _T:
     return kind(**values)
 
 
-def utc(value: int | datetime) -> datetime:
-    """A time in UTC: of the bridge in milliseconds since 1970, of a statement in the local zone, as PySpark has it."""
-    if isinstance(value, datetime):
-        return value.astimezone(timezone.utc)
-    return datetime.fromtimestamp(value / 1000, timezone.utc)
+def measured(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of a dry run as one object: its measures by name, and the rows that it shows."""
+    measures = {row["measure"]: row["value"] for row in rows if row["measure"] is not None}
+    return {**measures, "rows": [row for row in rows if row["measure"] is None]}
 
 
-def camel(name: str) -> str:
-    """``rows_written`` as the jar writes it: ``rowsWritten``."""
-    head, *tail = name.split("_")
-    return head + "".join(map(str.capitalize, tail))
+def utc(milliseconds: int) -> datetime:
+    """A time in UTC from milliseconds since 1970."""
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)

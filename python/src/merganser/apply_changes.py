@@ -227,7 +227,7 @@ class TableChanges:
         else:
             events = rows
         transport = transport_for(session_of(spark))
-        made: Any = transport.create_for_changes(events, given, wire)
+        made = transport.one("create_table_for_changes", wire, frame=events, **given)
         kind: Any = cls
         table: _T = kind(spark, transport, TableInfo.from_wire(made))
         return table
@@ -235,7 +235,7 @@ class TableChanges:
     def _apply(self, changes: DataFrame, given: Mapping[str, Any], options: Mapping[str, str]) -> ApplyResult:
         """Apply one batch."""
         arguments = {**given, "path": self._info.path}
-        return ApplyResult.from_wire(self._transport.apply_changes(changes, arguments, options))
+        return ApplyResult.of(self._transport.written("apply_changes", options, frame=changes, **arguments))
 
 
 def _place(quarantine: Any, path: str) -> str | None:

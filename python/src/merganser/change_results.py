@@ -40,8 +40,8 @@ class ApplyResult(Shown):
     """What the write changed; ``None`` if no event had a row."""
 
     @classmethod
-    def from_wire(cls, answer: Mapping[str, Any]) -> ApplyResult:
-        """Build it from the jar's JSON, which has the commit's fields beside its own."""
+    def of(cls, answer: Mapping[str, Any]) -> ApplyResult:
+        """Build one from the row of the call, which has the commit's fields beside its own."""
         commit = None if answer["instant"] is None else CommitResult.from_wire(answer)
         return built(cls, {**answer, "commit": commit})
 

@@ -176,7 +176,8 @@ class TableCreation:
         wire = _named_settings(arguments)
         partitions = ", ".join(map(name_text, names_of("partition_by", partition_by or ())))
         place = None if path is None else path_of(path)
-        transport.create_named(name, columns.json(), partitions, place, if_not_exists, wire)
+        given = {"table": name, "columns": columns.json(), "partitions": partitions, "if_not_exists": if_not_exists}
+        transport.rows("create_table", wire, path=place, **given)
         table = cls.for_name(spark, name)
         return _checked(table, schema, {**arguments, "partition_by": partition_by}) if if_not_exists else table
 

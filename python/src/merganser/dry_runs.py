@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from merganser._shown import Shown, size
 from merganser._transport import transport_for
-from merganser._wire import built, camel, wire
+from merganser._wire import built, measured, wire
 from merganser.config import Options, merged_options
 
 
@@ -28,7 +28,7 @@ class DryRunRow(Shown):
     outcome: str
     """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a row that is not there), ``ignored``
     (a delete that the rule ignores) or ``replaced`` (by an overwrite)."""
-    key: str = field(metadata=wire("recordKey"))
+    key: str = field(metadata=wire("record_key"))
     partition_path: str
     """Empty in a table without partitions."""
     reason: str
@@ -37,11 +37,6 @@ class DryRunRow(Shown):
     """The columns that the last version of the key provides; ``None`` for a delete, and for a replaced row."""
     before: Mapping[str, Any] | None = field(metadata=wire(of=_row))
     after: Mapping[str, Any] | None = field(metadata=wire(of=_row))
-
-    @classmethod
-    def from_wire(cls, answer: Mapping[str, Any]) -> DryRunRow:
-        """Build one from the jar's JSON."""
-        return built(cls, answer)
 
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
@@ -81,14 +76,9 @@ class DryRun(Shown):
     """Some of the rows, of each outcome about as many, by partition and key."""
 
     @classmethod
-    def from_wire(cls, answer: Mapping[str, Any]) -> DryRun:
-        """Build one from the jar's JSON."""
-        return built(cls, answer)
-
-    @classmethod
     def of_statement(cls, rows: Sequence[Mapping[str, Any]]) -> DryRun:
         """Build one from the rows of ``CALL dry_run(statement => …)``."""
-        return cls.from_wire(write_answer(rows, "")["dryRun"])
+        return cls.from_wire(measured(rows))
 
     def to_string(self) -> str:
         """A line of counts, and a line for each of the rows."""
@@ -104,15 +94,6 @@ class DryRun(Shown):
         names = ("outcome", "key", "before", "after", "reason")
         rows = [(r.outcome, r.key, _shown(r.before), _shown(r.after), r.reason) for r in self.rows]
         return _table(names, rows, str(self))
-
-
-def write_answer(rows: Sequence[Mapping[str, Any]], operation: str) -> dict[str, Any]:
-    """The rows of ``CALL dry_run`` in the form of a write's result."""
-    measures = {row["measure"]: row["value"] for row in rows if row["measure"] is not None}
-    commit = {camel(name[7:]): value for name, value in measures.items() if name.startswith("commit_")}
-    others = {camel(name): value for name, value in measures.items() if not name.startswith("commit_")}
-    sample = [row for row in rows if row["measure"] is None]
-    return {**others, **commit, "instant": "", "operation": operation, "dryRun": {**others, "rows": sample}}
 
 
 @dataclass(frozen=True)
@@ -238,7 +219,7 @@ class ServiceDryRun(Shown):
 class RuleDifference(Shown):
     """A row that another rule would have merged otherwise."""
 
-    key: str = field(metadata=wire("recordKey"))
+    key: str = field(metadata=wire("record_key"))
     partition_path: str
     columns: tuple[str, ...]
     """Those that differ; all of them where one of the rules results in no row."""
@@ -248,11 +229,6 @@ class RuleDifference(Shown):
     """The row under the other rule; ``None`` if there is none."""
     versions: int
     """Retained versions of the key."""
-
-    @classmethod
-    def from_wire(cls, answer: Mapping[str, Any]) -> RuleDifference:
-        """Build one from the jar's JSON."""
-        return built(cls, answer)
 
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
@@ -277,7 +253,7 @@ class RuleComparison(Shown):
     """Some of the rows that differ, by partition and key."""
 
     @classmethod
-    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RuleComparison:
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RuleComparison:
         """Build one from the rows of the call."""
         named = {row["measure"]: row for row in rows if row["measure"] not in (None, "note")}
         return cls(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from html import escape
 from typing import Any, Union
 
 from merganser._shown import Shown
+from merganser._wire import built, wire
 
 RecordKey = Union[str, int, Mapping[str, Any], "tuple[Any, ...]", float, bool, Decimal, date, datetime]
 """A key as a person names it: the value of one key column, a tuple of several, a dict, or the stored string."""
@@ -49,42 +50,18 @@ class RecordVersion(Shown):
     """``won``, ``lost``, ``tie``, ``filled``, ``deleted``, ``ignored``, ``stored``, ``duplicate``, ``replaced``."""
     reason: str
     """Why, in a sentence, with the values that decided and the rule."""
-    ordering: Mapping[str, Any] | None
+    ordering: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """Its ordering values by field; ``None`` if it has none."""
-    against: Mapping[str, Any] | None
+    against: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """Those of the row that it was merged with; ``None`` if there was none."""
-    provided: Mapping[str, Any] | None
+    provided: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The columns that it provides; ``None`` for a delete."""
-    result: Mapping[str, Any] | None
+    result: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The row afterwards; ``None`` if there is none."""
-    origins: Mapping[str, ColumnOrigin] | None
+    origins: Mapping[str, ColumnOrigin] | None = field(metadata=wire(of=lambda text: _origins(json.loads(text))))
     """For each column of ``result`` where its value came from."""
     is_current: bool
     """Whether readers see its row now."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> RecordVersion:
-        """Build one from the jar's JSON."""
-        origins = _values(wire["origins"])
-        return cls(
-            partition_path=wire["partitionPath"],
-            file_id=wire["fileId"],
-            slice=wire["slice"],
-            commit=wire["commit"],
-            completed=wire["completed"],
-            operation=wire["operation"],
-            file=wire["file"],
-            in_log=wire["inLog"],
-            version=wire["version"],
-            decision=wire["decision"],
-            reason=wire["reason"],
-            ordering=_values(wire["ordering"]),
-            against=_values(wire["against"]),
-            provided=_values(wire["provided"]),
-            result=_values(wire["result"]),
-            origins=None if origins is None else {name: ColumnOrigin(**of) for name, of in origins.items()},
-            is_current=wire["isCurrent"],
-        )
 
     def _line(self) -> str:
         """The commit, the decision, what the version provides, and why."""
@@ -131,22 +108,14 @@ class RecordExplanation(Shown):
     searched: SearchedFiles
 
     @classmethod
-    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RecordExplanation:
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RecordExplanation:
         """Build one from the rows of the call."""
-        found = [row for row in rows if row["partitionPath"] is not None]
-        searched = rows[0]["searched"]
+        found = [row for row in rows if row["partition_path"] is not None]
         return cls(
-            key=rows[0]["recordKey"],
+            key=rows[0]["record_key"],
             versions=tuple(RecordVersion.from_wire(row) for row in found),
-            next_compaction={_group(row["partitionPath"], row["fileId"]): row["nextCompaction"] for row in found},
-            searched=SearchedFiles(
-                partitions=searched["partitions"],
-                file_groups=searched.get("fileGroups", searched.get("file_groups")),
-                candidates=searched["candidates"],
-                footers=searched["footers"],
-                base_files=searched.get("baseFiles", searched.get("base_files")),
-                log_files=searched.get("logFiles", searched.get("log_files")),
-            ),
+            next_compaction={_group(row["partition_path"], row["file_id"]): row["next_compaction"] for row in found},
+            searched=built(SearchedFiles, rows[0]["searched"]),
         )
 
     @property
@@ -229,11 +198,8 @@ def _group(partition_path: str, file_id: str) -> str:
     return f"{partition_path}/{file_id}" if partition_path else file_id
 
 
-def _values(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    values: dict[str, Any] = json.loads(text)
-    return values
+def _origins(columns: Mapping[str, Any]) -> dict[str, ColumnOrigin]:
+    return {name: ColumnOrigin(**of) for name, of in columns.items()}
 
 
 def _shown(values: Mapping[str, Any] | None) -> str:

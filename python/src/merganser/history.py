@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from merganser._shown import Results, Shown, html_table
-from merganser._wire import built, utc, wire
+from merganser._wire import utc, wire
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class HistoryEntry(Shown):
     of other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
     """
 
-    instant: str = field(metadata=wire("instantTime"))
+    instant: str = field(metadata=wire("instant_time"))
     """Requested time in the zone of the table's timeline; identifies the action."""
     requested_at: datetime | None = field(metadata=wire(of=utc))
     """The same in UTC; ``None`` for instants that are no times."""
-    completed: str | None = field(metadata=wire("completedTime"))
+    completed: str | None = field(metadata=wire("completed_time"))
     """When it was completed, in the format of ``instant``; ``None`` while it is pending, and in version 6."""
     completed_at: datetime | None = field(metadata=wire(of=utc))
     """When it was completed, in UTC; in version 6 by the modification time of its file. ``None`` while pending."""
@@ -56,7 +56,7 @@ class HistoryEntry(Shown):
     filled: int | None
     no_ops: int | None
     tombstones: int | None
-    files: int | None = field(metadata=wire("filesWritten"))
+    files: int | None = field(metadata=wire("files_written"))
     """Base and log files written."""
     rows_written: int | None
     bytes_written: int | None
@@ -79,11 +79,6 @@ class HistoryEntry(Shown):
     """Whether it was moved from the timeline to the history."""
     lateness: Mapping[str, int] | None = field(default=None, metadata=wire(of=json.loads))
     """How far behind the stored row the late-arriving versions of a write were, as in its result."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
     def _line(self) -> str:
         """When, what, how much, by whom."""
@@ -121,7 +116,7 @@ class History(Results[HistoryEntry]):
     """The actions on a table, newest first. Notebooks show it as a table, ``print`` as a line for each action."""
 
     @classmethod
-    def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> History:
+    def from_rows(cls, wire: Sequence[Mapping[str, Any]]) -> History:
         """Build one from the jar's JSON."""
         return cls(HistoryEntry.from_wire(entry) for entry in wire)
 

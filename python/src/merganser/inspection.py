@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from merganser._statements import call
+from merganser._statements import call_of
 from merganser._transport import Transport
 from merganser._wire import built
 from merganser.config import Options, merged_options
@@ -53,14 +53,14 @@ class TableInspection:
         """
         arguments = _explained(key, partition)
         rows = self._transport.rows("explain_record", merged_options({}, options), path=self.path, **arguments)
-        return RecordExplanation.from_wire(rows)
+        return RecordExplanation.from_rows(rows)
 
     def explain_record_df(self, key: RecordKey, *, partition: str | None = None) -> DataFrame:
         """Return what :meth:`explain_record` returns as a data frame: a row for each version.
 
         Its columns are those of ``CALL explain_record``.
         """
-        return self._spark.sql(*call("explain_record", {}, {"path": self.path, **_explained(key, partition)}))
+        return self._spark.sql(*call_of("explain_record", {"path": self.path, **_explained(key, partition)}))
 
     def verify(
         self, sample: int | None = None, *, repair: bool = False, options: Options | None = None
@@ -86,7 +86,7 @@ class TableInspection:
             arguments["repair"] = True
         if sample is not None:
             arguments["sample"] = sample
-        return VerifyResult.from_wire(self._transport.rows("verify_table", merged_options({}, options), **arguments))
+        return VerifyResult.from_rows(self._transport.rows("verify_table", merged_options({}, options), **arguments))
 
     def check_rule(
         self,
@@ -114,7 +114,7 @@ class TableInspection:
         arguments: dict[str, Any] = {"path": self.path, **case_arguments(cases, seed)}
         if store:
             arguments["store"] = True
-        return RuleCheck.from_wire(self._transport.rows("check_rule", merged_options({}, options), **arguments))
+        return RuleCheck.from_rows(self._transport.rows("check_rule", merged_options({}, options), **arguments))
 
     def merge_config(self, *, options: Options | None = None) -> MergeConfig:
         """Return every setting that holds for writes of the table, where it is from, and what contradicts it.

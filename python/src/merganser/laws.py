@@ -45,4 +45,4 @@ def check_rule(
     settings = rule_settings(keys, rule, ordering_by, merge_mode, options)
     columns = columns_of(spark, schema).json()
     arguments = case_arguments(cases, seed)
-    return RuleCheck.from_wire(transport_for(spark).rows("check_rule", settings, columns=columns, **arguments))
+    return RuleCheck.from_rows(transport_for(spark).rows("check_rule", settings, columns=columns, **arguments))

@@ -208,7 +208,7 @@ class Merge:
         parts = self._transport().parts()
         with self._statement(parts) as text:
             row = self._transport().statement("merge", text, self._options(options, txn), parts)
-            return StatementResult.from_wire("merge", row)
+            return StatementResult.of("merge", row)
 
     def dry_run(self, rows: int = 20, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> DryRun:
         """Return what :meth:`execute` would do: counts, and rows before and after. Nothing is changed.
@@ -223,7 +223,9 @@ class Merge:
         """
         parts = self._transport().parts()
         with self._statement(parts) as text:
-            return DryRun.of_statement(self._transport().preview(text, rows, self._options(options, txn), parts))
+            return DryRun.of_statement(
+                self._transport().rows("dry_run", self._options(options, txn), statement=text, rows=rows, parts=parts)
+            )
 
     def _options(self, options: object, txn: object) -> dict[str, str]:
         """Settings of the statement; on lines whose MERGE has no clause for it, among them that columns are added."""

@@ -56,7 +56,8 @@ class TableRestores(TableDryRuns):
         if dry_run:
             return self.dry_run_service("savepoint", instant=instant, options=options)
         write, settings = time_or_none("instant", instant), merged_options({}, options)
-        return Savepoint.from_wire(self._transport.create_savepoint(self.path, write, user, comments, settings))
+        given = {"path": self.path, "commit_time": write, "user": user, "comments": comments}
+        return Savepoint.from_wire(self._transport.one("create_savepoint", settings, **given))
 
     @overload
     def delete_savepoint(
@@ -80,12 +81,15 @@ class TableRestores(TableDryRuns):
         """
         if dry_run:
             return self.dry_run_service("delete_savepoint", instant=instant, options=options)
-        self._transport.delete_savepoint(self.path, time_or_none("instant", instant), merged_options({}, options))
+        given = {"path": self.path, "instant_time": time_or_none("instant", instant)}
+        self._transport.rows("delete_savepoint", merged_options({}, options), **given)
         return None
 
     def savepoints(self) -> Results[Savepoint]:
         """Return the completed savepoints, newest first."""
-        return Results(Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path))
+        return Results(
+            Savepoint.from_wire(savepoint) for savepoint in self._transport.rows("show_savepoints", path=self.path)
+        )
 
     @overload
     def restore(
@@ -137,9 +141,8 @@ class TableRestores(TableDryRuns):
             service = "restore_savepoint" if write is None else "restore"
             return self.dry_run_service(service, instant=saved if write is None else write, options=options)
         settings = merged_options({}, options)
-        if write is not None:
-            return RestoreResult.from_wire(self._transport.restore(self.path, write, settings))
-        return RestoreResult.from_wire(self._transport.restore_savepoint(self.path, saved, settings))
+        call, instant = ("rollback_to_savepoint", saved) if write is None else ("restore_to_instant", write)
+        return RestoreResult.from_wire(self._transport.one(call, settings, path=self.path, instant_time=instant))
 
     @overload
     def rollback(
@@ -165,5 +168,7 @@ class TableRestores(TableDryRuns):
         """
         if dry_run:
             return self.dry_run_service("rollback", instant=instant, options=options)
-        wire = self._transport.rollback(self.path, time_or_none("instant", instant), merged_options({}, options))
-        return RollbackResult.from_wire(wire)
+        given = {"path": self.path, "instant_time": time_or_none("instant", instant)}
+        return RollbackResult.from_wire(
+            self._transport.one("rollback_to_instant", merged_options({}, options), **given)
+        )

@@ -52,7 +52,7 @@ class CommitResult(Shown):
     """Updated rows in which no column changed, and partial rows that belong to no row."""
     tombstones: int
     """Keys without a stored row that a delete kept without one: an incoming or a retained one (also ``late``)."""
-    files: int = field(metadata=wire("filesWritten"))
+    files: int = field(metadata=wire("files_written"))
     """Files written."""
     rows_written: int
     bytes_written: int
@@ -115,11 +115,6 @@ class CommitResult(Shown):
         """The line, and those of a dry run."""
         return str(self) if self.dry_run is None else f"{self}\n{self.dry_run.to_string()}"
 
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
-
 
 @dataclass(frozen=True)
 class StatementResult(Shown):
@@ -162,7 +157,7 @@ class StatementResult(Shown):
         return f"{self.operation} {self.instant or 'nothing committed'}: {_counts(self, names)}; {groups}{repeated}"
 
     @classmethod
-    def from_wire(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
+    def of(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
         """Build one from the row of a statement."""
         return built(cls, {"operation": operation, **wire})
 
@@ -180,31 +175,26 @@ class LogFile(Shown):
     """One log file of a slice."""
 
     name: str
-    size_bytes: int
+    size_bytes: int = field(metadata=wire("size"))
 
 
 @dataclass(frozen=True)
 class FileSlice(Shown):
     """One base file (or none yet) and the log files on top of it, in commit order."""
 
-    partition_path: str
+    partition_path: str = field(metadata=wire("partition"))
     """Empty in a table without partitions."""
     file_id: str
     base_instant: str
-    base_file: str | None
-    base_size_bytes: int = field(metadata=wire("baseSizeBytes", empty=0))
+    base_file: str | None = field(metadata=wire("data_file"))
+    base_size_bytes: int = field(metadata=wire("data_file_size", empty=0))
     """0 without a base file."""
-    log_files: tuple[LogFile, ...] = field(metadata=wire(of=partial(built, LogFile)))
+    log_files: tuple[LogFile, ...] = field(metadata=wire("delta_files", of=partial(built, LogFile)))
 
     @property
     def log_size_bytes(self) -> int:
         """Size of all log files together."""
         return sum(log.size_bytes for log in self.log_files)
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> FileSlice:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -215,13 +205,13 @@ class TableInfo:
     path: str
     type: str
     version: int
-    record_key: tuple[str, ...] = field(metadata=wire("recordKeyFields"))
-    partition_by: tuple[str, ...] = field(metadata=wire("partitionFields"))
-    ordering_by: tuple[str, ...] = field(metadata=wire("orderingFields"))
+    record_key: tuple[str, ...] = field(metadata=wire("record_key_fields"))
+    partition_by: tuple[str, ...] = field(metadata=wire("partition_fields"))
+    ordering_by: tuple[str, ...] = field(metadata=wire("ordering_fields"))
     merge_mode: str
     index: str | None
     schema_json: str = field(metadata=wire("schema"))
-    rule_json: str | None = field(default=None, metadata=wire("mergeRule"))
+    rule_json: str | None = field(default=None, metadata=wire("merge_rule"))
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> TableInfo:

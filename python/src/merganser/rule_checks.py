@@ -35,7 +35,7 @@ class RuleLaw(Shown):
             name=wire["law"],
             meaning=wire["meaning"],
             holds=wire["holds"],
-            relied_on=wire["reliedOn"],
+            relied_on=wire["relied_on"],
             cases=wire["cases"],
             counterexample=wire["counterexample"],
         )
@@ -60,7 +60,7 @@ class RuleCheck(Shown):
     laws: tuple[RuleLaw, ...]
 
     @classmethod
-    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> RuleCheck:
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RuleCheck:
         """Build one from the rows of the call."""
         return cls(tuple(RuleLaw.from_wire(row) for row in rows))
 

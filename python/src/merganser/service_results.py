@@ -18,22 +18,21 @@ _Restored = TypeVar("_Restored", bound="RestoreResult")
 class CompactionResult(Shown):
     """The plan or the result of a compaction or log compaction. One that is only scheduled has written nothing yet."""
 
-    instant: str
-    files: int = field(metadata=wire("filesWritten"))
+    instant: str = field(metadata=wire("timestamp"))
+    files: int = field(metadata=wire("operation_size", empty=0))
     """Base files written; log files, by a log compaction."""
-    rows_written: int
-    bytes_written: int
-    log_files_compacted: int
-    elapsed_ms: int
+    rows_written: int = field(metadata=wire(empty=0))
+    bytes_written: int = field(metadata=wire(empty=0))
+    log_files_compacted: int = field(metadata=wire(empty=0))
+    elapsed_ms: int = field(metadata=wire(empty=0))
     left: tuple[str, ...] = ()
     """Planned compactions that another process is running and that were skipped: instant and reason of each."""
 
     @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
-        """Build one from the jar's JSON; ``None`` when nothing was compacted."""
-        if wire["instant"] is None:
-            return None
-        return built(cls, wire)
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> CompactionResult | None:
+        """Build one from the rows of the call; ``None`` when nothing was compacted."""
+        done, left = _done_and_left(rows)
+        return built(cls, {**done[0], "left": left}) if done else None
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ class ClusteringResult(Shown):
 
     instants: tuple[str, ...]
     """Those run, or the one scheduled."""
-    file_groups_replaced: int = field(metadata=wire("filesReplaced"))
+    file_groups_replaced: int = field(metadata=wire("files_replaced"))
     """File groups whose rows are in other ones now."""
-    files: int = field(metadata=wire("filesWritten"))
+    files: int = field(metadata=wire("files_written"))
     """Base files written."""
     rows_written: int
     bytes_written: int
@@ -54,11 +53,20 @@ class ClusteringResult(Shown):
     reason of each."""
 
     @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> ClusteringResult | None:
-        """Build one from the jar's JSON; ``None`` when nothing was clustered."""
-        if not wire["instants"]:
-            return None
-        return built(cls, wire)
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> ClusteringResult | None:
+        """Build one from the rows of the call; ``None`` when nothing was clustered."""
+        done, left = _done_and_left(rows)
+        sums = {name: sum(row[name] or 0 for row in done) for name in _CLUSTERED}
+        return built(cls, {**sums, "instants": [row["timestamp"] for row in done], "left": left}) if done else None
+
+
+_CLUSTERED = ("files_replaced", "files_written", "rows_written", "bytes_written", "elapsed_ms")
+
+
+def _done_and_left(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The rows of what was run or planned, and instant and reason of what was not run."""
+    done = [row for row in rows if row["left_because"] is None]
+    return done, [f"{row['timestamp']}: {row['left_because']}" for row in rows if row["left_because"] is not None]
 
 
 @dataclass(frozen=True)
@@ -83,11 +91,6 @@ class ServiceStatus(Shown):
     last_error: str | None
     """Of the last run that failed; it remains after a success."""
 
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> ServiceStatus:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
-
 
 @dataclass(frozen=True)
 class CleanResult(Shown):
@@ -104,15 +107,15 @@ class CleanResult(Shown):
     elapsed_ms: int
 
     @classmethod
-    def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
-        """Build one from the jar's JSON."""
+    def from_rows(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
+        """Build one from the rows of the call."""
         return cls(
-            instants=tuple(clean["startCleanTime"] for clean in wire if clean["startCleanTime"] is not None),
-            files_deleted=sum(clean["totalFilesDeleted"] for clean in wire),
-            bytes_deleted=sum(clean["totalBytesDeleted"] for clean in wire),
-            partitions_deleted=tuple(path for clean in wire for path in clean["partitionsDeleted"]),
-            earliest_retained=wire[-1]["earliestCommitToRetain"] if wire else None,
-            elapsed_ms=sum(clean["timeTakenInMillis"] or 0 for clean in wire),
+            instants=tuple(clean["start_clean_time"] for clean in wire if clean["start_clean_time"] is not None),
+            files_deleted=sum(clean["total_files_deleted"] for clean in wire),
+            bytes_deleted=sum(clean["total_bytes_deleted"] for clean in wire),
+            partitions_deleted=tuple(path for clean in wire for path in clean["partitions_deleted"]),
+            earliest_retained=wire[-1]["earliest_commit_to_retain"] if wire else None,
+            elapsed_ms=sum(clean["time_taken_in_millis"] or 0 for clean in wire),
         )
 
 
@@ -120,39 +123,29 @@ class CleanResult(Shown):
 class ArchiveResult(Shown):
     """What one archiving moved from the timeline to its history."""
 
-    instants: int
+    instants: int = field(metadata=wire("instants_archived"))
     """Instants moved, of writes and services."""
-    first: str | None
+    first: str | None = field(metadata=wire("first_instant"))
     """The oldest of them."""
-    last: str | None
+    last: str | None = field(metadata=wire("last_instant"))
     """The newest of them."""
-    remaining: int
+    remaining: int = field(metadata=wire("commits_remaining"))
     """Completed writes on the timeline."""
     elapsed_ms: int
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> ArchiveResult:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
 
 @dataclass(frozen=True)
 class Savepoint(Shown):
     """A write whose files cleans retain, so that the table stays readable as of it."""
 
-    instant: str = field(metadata=wire("savepointTime"))
+    instant: str = field(metadata=wire("savepoint_time"))
     """Requested time of the write."""
-    created_by: str = field(metadata=wire("savepointedBy"))
-    created_at: datetime = field(metadata=wire("savepointedAt", of=utc))
+    created_by: str = field(metadata=wire("savepointed_by"))
+    created_at: datetime = field(metadata=wire("savepointed_at", of=utc))
     """In UTC."""
     comments: str
     files: int
     """Base files and logs that it retains."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Savepoint:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -166,10 +159,10 @@ class TakenBack(Shown):
     """``COMPLETED``, or for what was only planned ``REQUESTED`` or ``INFLIGHT``."""
     operation: str | None
     """Such as ``UPSERT``; ``None`` for what was only planned."""
-    rows_inserted: int = field(metadata=wire("rows_inserted"))
+    rows_inserted: int
     """Rows of new keys, as the commit counts them per file; 0 for services, which change no row."""
-    rows_updated: int = field(metadata=wire("rows_updated"))
-    rows_deleted: int = field(metadata=wire("rows_deleted"))
+    rows_updated: int
+    rows_deleted: int
 
 
 @dataclass(frozen=True)
@@ -195,7 +188,7 @@ class RestoreResult(Shown):
     """The data files that are deleted."""
     file_groups_visible: tuple[str, ...]
     """File groups that overwrites had replaced and that are visible again: partition path and file id."""
-    elapsed_ms: int = field(metadata=wire("timeTakenInMillis"))
+    elapsed_ms: int = field(metadata=wire("time_taken_in_millis"))
 
     @property
     def bytes_deleted(self) -> int:
@@ -206,11 +199,6 @@ class RestoreResult(Shown):
     def commits_lost(self) -> int:
         """Completed writes and services that are taken back."""
         return sum(taken.operation is not None for taken in self.taken_back)
-
-    @classmethod
-    def from_wire(cls: type[_Restored], wire: Mapping[str, Any]) -> _Restored:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
 
 @dataclass(frozen=True)
@@ -228,8 +216,9 @@ class RuleChange(Shown):
     """Those whose logs were merged by the rule of before."""
 
     @classmethod
-    def from_wire(cls, rows: list[dict[str, Any]]) -> RuleChange:
-        compacted = rows[0]["fileSlicesCompacted"] if rows else 0
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RuleChange:
+        """Build one from the rows of the call."""
+        compacted = rows[0]["file_slices_compacted"] if rows else 0
         return cls({row["option"]: (row["before"], row["after"]) for row in rows}, compacted)
 
 
@@ -243,61 +232,35 @@ class RepairResult(Shown):
     """Keys that were stored more than once, or outside of their bucket."""
     rows: int
     """Rows of these keys; all but one of each key are gone."""
-    files_written: int
-    bytes_written: int
-    elapsed_ms: int
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> RepairResult:
-        """Build one from the jar's JSON."""
-        return cls(
-            instant=wire["instant"],
-            keys=wire["keys"],
-            rows=wire["rows"],
-            files_written=wire["filesWritten"] or 0,
-            bytes_written=wire["bytesWritten"] or 0,
-            elapsed_ms=wire["elapsedMs"] or 0,
-        )
+    files_written: int = field(metadata=wire(empty=0))
+    bytes_written: int = field(metadata=wire(empty=0))
+    elapsed_ms: int = field(metadata=wire(empty=0))
 
 
 @dataclass(frozen=True)
 class OrphanFile(Shown):
     """A data file that no commit names."""
 
-    path: str = field(metadata=wire("orphanFileLocation"))
+    path: str = field(metadata=wire("orphan_file_location"))
     """Whole."""
-    size_bytes: int = field(metadata=wire("sizeInBytes"))
-    modified_at: datetime = field(metadata=wire("lastModified", of=utc))
+    size_bytes: int = field(metadata=wire("size_in_bytes"))
+    modified_at: datetime = field(metadata=wire("last_modified", of=utc))
     """In UTC."""
     instant: str
     """In its name."""
     reason: str
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> OrphanFile:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
 
 
 @dataclass(frozen=True)
 class PartitionRepair(Shown):
     """A folder with data files or partition metadata."""
 
-    path: str
+    path: str = field(metadata=wire("partition_path"))
     """Below the table's folder."""
-    has_metadata: bool
+    has_metadata: bool = field(metadata=wire("metadata_is_present", of="Yes".__eq__))
     """Whether it had ``.hoodie_partition_metadata``; without it the folder is no partition."""
-    repaired: bool
+    repaired: bool = field(metadata=wire("action", of="Repaired".__eq__))
     """Whether it got one."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> PartitionRepair:
-        """Build one from the jar's JSON."""
-        return cls(
-            path=wire["partitionPath"],
-            has_metadata=wire["metadataIsPresent"] == "Yes",
-            repaired=wire["action"] == "Repaired",
-        )
 
 
 @dataclass(frozen=True)
@@ -305,10 +268,5 @@ class PropertyChange(Shown):
     """A property of a table before and after a repair; ``None`` where it is not there."""
 
     key: str = field(metadata=wire("property"))
-    before: str | None = field(metadata=wire("oldValue"))
-    after: str | None = field(metadata=wire("newValue"))
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> PropertyChange:
-        """Build one from the jar's JSON."""
-        return built(cls, wire)
+    before: str | None = field(metadata=wire("old_value"))
+    after: str | None = field(metadata=wire("new_value"))

@@ -67,7 +67,7 @@ class TableServices(TableRestores, TableRepairs):
         """
         named = rule_options(rule, rule_groups, rule_delete, rule_retract)
         wire = merged_options(named, options)
-        change = RuleChange.from_wire(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
+        change = RuleChange.from_rows(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
         self.refresh()
         return change
 
@@ -92,7 +92,9 @@ class TableServices(TableRestores, TableRepairs):
         if dry_run:
             return self.dry_run_service("compaction", options=options)
         op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
+        return CompactionResult.from_rows(
+            self._transport.rows("run_compaction", merged_options({}, options), path=self.path, op=op)
+        )
 
     @overload
     def compact_logs(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
@@ -124,7 +126,9 @@ class TableServices(TableRestores, TableRepairs):
         if dry_run:
             return self.dry_run_service("log_compaction", options=options)
         op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_wire(self._transport.compact_logs(self.path, op, merged_options({}, options)))
+        return CompactionResult.from_rows(
+            self._transport.rows("run_log_compaction", merged_options({}, options), path=self.path, op=op)
+        )
 
     @overload
     def cluster(
@@ -186,8 +190,9 @@ class TableServices(TableRestores, TableRepairs):
             )
         columns = order_by if order_by is None or isinstance(order_by, str) else ",".join(order_by)
         op = "schedule" if schedule_only else "scheduleandexecute"
-        wire = self._transport.cluster(self.path, op, columns, strategy, where, merged_options({}, options))
-        return ClusteringResult.from_wire(wire)
+        given = {"order": columns, "order_strategy": strategy, "predicate": where}
+        rows = self._transport.rows("run_clustering", merged_options({}, options), path=self.path, op=op, **given)
+        return ClusteringResult.from_rows(rows)
 
     def purge_clustering(self, instant: str, *, options: Options | None = None) -> str | None:
         """Roll a planned clustering back, with what failed runs of it have written. No row changes.
@@ -198,8 +203,10 @@ class TableServices(TableRestores, TableRepairs):
         Raises:
             MerganserError: ``CALL_ARGUMENT_INVALID``: it is not a planned clustering.
         """
-        left = self._transport.purge_clustering(self.path, instant, merged_options({}, options))["left"]
-        return left[0] if left else None
+        given = {"path": self.path, "op": "purge_pending_instant", "instants": instant}
+        row = self._transport.one("run_clustering", merged_options({}, options), **given)
+        left: str | None = row["left_because"]
+        return left
 
     @overload
     def clean(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
@@ -218,7 +225,7 @@ class TableServices(TableRestores, TableRepairs):
         """
         if dry_run:
             return self.dry_run_service("clean", options=options)
-        return CleanResult.from_wire(self._transport.clean(self.path, merged_options({}, options)))
+        return CleanResult.from_rows(self._transport.rows("run_clean", merged_options({}, options), path=self.path))
 
     @overload
     def archive(
@@ -255,7 +262,8 @@ class TableServices(TableRestores, TableRepairs):
         if dry_run:
             return self.dry_run_service("archiving", min_commits=min_commits, max_commits=max_commits, options=options)
         settings = merged_options({}, options)
-        return ArchiveResult.from_wire(self._transport.archive(self.path, min_commits, max_commits, settings))
+        limits = {"min_commits": min_commits, "max_commits": max_commits, "retain_commits": 0}
+        return ArchiveResult.from_wire(self._transport.one("archive_commits", settings, path=self.path, **limits))
 
     def start_services(
         self,
@@ -283,13 +291,21 @@ class TableServices(TableRestores, TableRepairs):
         if isinstance(services, str):
             raise TypeError(f"services is a list of names, such as ['clean'], not {services!r}")
         names = None if services is None else ",".join(services)
-        wire = self._transport.start_services(self.path, names, interval_seconds, merged_options({}, options))
+        wire = self._transport.rows(
+            "start_services",
+            merged_options({}, options),
+            path=self.path,
+            services=names,
+            interval_seconds=interval_seconds,
+        )
         return Results(ServiceStatus.from_wire(status) for status in wire)
 
     def stop_services(self) -> None:
         """End the table's services in the background after the work that writes have requested, and wait for it."""
-        self._transport.stop_services(self.path)
+        self._transport.rows("stop_services", path=self.path)
 
     def services(self) -> Results[ServiceStatus]:
         """Return the states of the table's services in the background of this session."""
-        return Results(ServiceStatus.from_wire(status) for status in self._transport.services(self.path))
+        return Results(
+            ServiceStatus.from_wire(status) for status in self._transport.rows("show_services", path=self.path)
+        )

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from merganser._foreign_names import NamesOurs, attribute
 from merganser._shown import Results
-from merganser._statements import call
+from merganser._statements import call_of
 from merganser.apply_changes import TableChanges
 from merganser.config import TableType
 from merganser.creation import TableCreation
@@ -148,11 +148,18 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
                 f"limit is a number of actions from the newest one on, 0 or more, not {limit}: history(1) has the "
                 "newest alone, and history()[-1] is the oldest"
             )
-        return History.from_wire(self._transport.history(self.path, limit, archived))
+        return History.from_rows(
+            self._transport.rows(
+                "show_history", path=self.path, limit=_ALL if limit is None else limit, archived=archived
+            )
+        )
 
     def file_slices(self) -> Results[FileSlice]:
         """Return the latest file slice of every file group."""
-        return Results(FileSlice.from_wire(entry) for entry in self._transport.file_slices(self.path))
+        return Results(
+            FileSlice.from_wire(entry)
+            for entry in self._transport.rows("show_fsview_latest", path=self.path, limit=_ALL)
+        )
 
     def partitions(self) -> list[str]:
         """Return the paths of the partitions that have files, such as ``day=2026-01-31``; none without partitions."""
@@ -165,7 +172,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
             procedure: Its name; ``docs/sql.md`` lists them.
             **arguments: Its arguments beside the table.
         """
-        return self._spark.sql(*call(procedure, {}, {"path": self.path, **arguments}))
+        return self._spark.sql(*call_of(procedure, {"path": self.path, **arguments}))
 
     if not TYPE_CHECKING:  # for type checkers a missing name stays one
 

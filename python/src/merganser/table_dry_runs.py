@@ -120,6 +120,6 @@ class TableDryRuns:
 
         own = rule_settings((), rule, ordering_by, merge_mode, settings)
         own.pop("hoodie.datasource.write.recordkey.field", None)
-        return RuleComparison.from_wire(
+        return RuleComparison.from_rows(
             self._transport.rows("compare_rule", merged_options({}, options), path=self.path, rule=own, rows=rows)
         )

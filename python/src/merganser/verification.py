@@ -31,20 +31,6 @@ class TableProblem(Shown):
     remedy: str
     """What corrects it: a statement, or what to do."""
 
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> TableProblem:
-        """Build one from the jar's JSON."""
-        return cls(
-            check=wire["check"],
-            problems=wire["problems"],
-            partition_path=wire["partitionPath"],
-            file_id=wire["fileId"],
-            file=wire["file"],
-            key=wire["key"],
-            detail=wire["detail"],
-            remedy=wire["remedy"],
-        )
-
     def to_string(self) -> str:
         """Three lines: the check, how many and where; the detail; the remedy."""
         return f"{self._place()}\n  {self.detail}\n  remedy: {self.remedy}"
@@ -76,7 +62,7 @@ class VerifyResult(Shown):
     """How much was examined, in a sentence."""
 
     @classmethod
-    def from_wire(cls, rows: Sequence[Mapping[str, Any]]) -> VerifyResult:
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> VerifyResult:
         """Build one from the rows of the call."""
         groups, *checks = rows
         return cls(
@@ -84,7 +70,7 @@ class VerifyResult(Shown):
             checks=tuple(dict.fromkeys(row["check"] for row in checks)),
             file_groups_examined=groups["examined"],
             file_groups=groups["total"],
-            sample=None if groups["fileGroups"] is None else tuple(groups["fileGroups"]),
+            sample=None if groups["file_groups"] is None else tuple(groups["file_groups"]),
             detail=groups["detail"],
         )
 

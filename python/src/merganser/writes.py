@@ -428,8 +428,8 @@ class TableWrites:
         self, what: str, text: str, options: dict[str, str], parts: Parts, dry_run: bool
     ) -> StatementResult | DryRun:
         if dry_run:
-            return DryRun.of_statement(self._transport.preview(text, None, options, parts))
-        return StatementResult.from_wire(what, self._transport.statement(what, text, options, parts))
+            return DryRun.of_statement(self._transport.rows("dry_run", options, statement=text, parts=parts))
+        return StatementResult.of(what, self._transport.statement(what, text, options, parts))
 
     def _schema_for(self, rows: object) -> StructType | None:
         """The table's columns, where types of rows are to be those of the table."""
@@ -439,7 +439,7 @@ class TableWrites:
         """The columns of tuples of so many values, see :func:`merganser._rows.without_added`."""
         (row,) = self._transport.rows("describe_table", path=self.path)
         names = [field["name"] for field in json.loads(row["schema"])["fields"]]
-        return without_added(names, row["partitionFields"], row.get("addedColumns") or (), size)
+        return without_added(names, row["partition_fields"], row.get("added_columns") or (), size)
 
     def _write(self, operation: str, rows: Any, options: object, txn: object, dry_run: bool) -> CommitResult:
         frame = frame_of(self._spark, operation, rows, self._schema_for(rows), self._earlier)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import json
-import re
 import subprocess
 import sys
 import time
@@ -32,11 +31,11 @@ EXCEPTION = "io.merganser.merge.MerganserException"
 
 #: Fields of an entry of the history.
 ACTION = [
-    *("instantTime", "requestedAt", "completedTime", "completedAt", "elapsedMs", "action", "operation", "state"),
+    *("instant_time", "requested_at", "completed_time", "completed_at", "elapsed_ms", "action", "operation", "state"),
     *("user", "application", "engine", "inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates"),
-    *("appended", "appendedDeletes", "filled", "noOps", "tombstones"),
-    *("filesWritten", "rowsWritten", "bytesWritten", "groupsReplaced", "filesDeleted"),
-    *("bytesDeleted", "partitions", "planned", "comment", "readable", "archived"),
+    *("appended", "appended_deletes", "filled", "no_ops", "tombstones"),
+    *("files_written", "rows_written", "bytes_written", "groups_replaced", "files_deleted"),
+    *("bytes_deleted", "partitions", "planned", "comment", "readable", "archived"),
 ]
 
 # ---- the jar
@@ -148,7 +147,7 @@ class Entry:
             self.calls.append((method, *args))
             if isinstance(self.answer, Exception):
                 raise self.answer
-            return json.dumps(self.answer)
+            return json.dumps(self.answer if isinstance(self.answer, list) else [self.answer])
 
         return call
 
@@ -158,10 +157,10 @@ INFO = {
     "path": "/lake/trips",
     "type": "MERGE_ON_READ",
     "version": 9,
-    "recordKeyFields": ["id", "region"],
-    "partitionFields": [],
-    "orderingFields": ["ts"],
-    "mergeMode": "EVENT_TIME_ORDERING",
+    "record_key_fields": ["id", "region"],
+    "partition_fields": [],
+    "ordering_fields": ["ts"],
+    "merge_mode": "EVENT_TIME_ORDERING",
     "index": None,
     "schema": StructType().add("id", LongType()).add("region", StringType()).json(),
 }
@@ -176,21 +175,21 @@ COMMIT = {
     "deleted": 6,
     "duplicates": 7,
     "appended": 12,
-    "appendedDeletes": 13,
+    "appended_deletes": 13,
     "filled": 14,
-    "noOps": 15,
+    "no_ops": 15,
     "tombstones": 16,
-    "filesWritten": 8,
-    "rowsWritten": 9,
-    "bytesWritten": 10,
-    "elapsedMs": 11,
+    "files_written": 8,
+    "rows_written": 9,
+    "bytes_written": 10,
+    "elapsed_ms": 11,
     "warnings": ["The last write wins."],
-    "ignoredOptions": ["hoodie.x"],
-    "columnsAdded": [],
-    "columnsWidened": ["amount: int -> bigint"],
-    "serviceFailure": None,
+    "ignored_options": ["hoodie.x"],
+    "columns_added": [],
+    "columns_widened": ["amount: int -> bigint"],
+    "service_failure": None,
     "retries": 0,
-    "isRepetition": False,
+    "is_repetition": False,
 }
 
 
@@ -200,6 +199,12 @@ def session_with(entry: Entry) -> Any:
         merganser=SimpleNamespace(spark=SimpleNamespace(python=SimpleNamespace(PythonBridge=entry)))
     )
     return SimpleNamespace(_jvm=jvm, _jsparkSession="session", sparkContext=None)
+
+
+def sent(entry: Entry, number: int = 0) -> dict[str, Any]:
+    """The arguments of a call."""
+    arguments: dict[str, Any] = json.loads(entry.calls[number][3])
+    return arguments
 
 
 def table_with(entry: Entry) -> merganser.Table:
@@ -223,9 +228,12 @@ def test_create_sends_what_was_given_and_repeats_no_default() -> None:
     entry = Entry(INFO)
     schema = StructType().add("id", LongType())
     merganser.Table.create(session_with(entry), "/lake/trips", schema, record_key="id")
-    method, session, path, sent_schema, sent_options = entry.calls[0]
-    assert (method, session, path, sent_schema) == ("create", "session", "/lake/trips", schema.json())
-    assert json.loads(sent_options) == {"hoodie.datasource.write.recordkey.field": "id"}
+    assert entry.calls[0][:3] == ("call", "session", "create_table")
+    assert sent(entry) == {
+        "path": "/lake/trips",
+        "columns": schema.json(),
+        "options": {"hoodie.datasource.write.recordkey.field": "id"},
+    }
 
 
 def test_create_sends_every_argument_under_its_hoodie_name() -> None:
@@ -243,7 +251,7 @@ def test_create_sends_every_argument_under_its_hoodie_name() -> None:
         name="trips",
         options={"hoodie.bucket.index.num.buckets": "4"},
     )
-    assert json.loads(entry.calls[0][-1]) == {
+    assert sent(entry)["options"] == {
         "hoodie.table.name": "trips",
         "hoodie.datasource.write.recordkey.field": "id,region",
         "hoodie.datasource.write.partitionpath.field": "region",
@@ -277,9 +285,9 @@ def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(method: str
     getattr(table, method)(rows)
     options = merganser.WriteOptions(combine_before_insert=False, compact_after_commits=3, hoodie={"hoodie.x": "y"})
     getattr(table, method)(rows, options=options)
-    assert [call[:-1] for call in entry.calls] == [("write", "session", "/lake/trips", "frame", operation)] * 2
-    assert json.loads(entry.calls[0][-1]) == {}
-    assert json.loads(entry.calls[1][-1]) == {
+    assert [call[:3] + call[4:] for call in entry.calls] == [("call", "session", "write_rows", "frame", {})] * 2
+    assert sent(entry) == {"path": "/lake/trips", "operation": operation}
+    assert sent(entry, 1)["options"] == {
         "hoodie.combine.before.insert": "false",
         "hoodie.compact.inline.max.delta.commits": "3",
         "hoodie.x": "y",
@@ -324,12 +332,8 @@ class Refused(PySparkException):
     getErrorClass = getCondition  # the name of Spark 3.5
 
 
-def snake(wire: dict[str, Any]) -> dict[str, Any]:
-    return {re.sub("([A-Z])", r"_\1", name).lower(): value for name, value in wire.items()}
-
-
 def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
-    session: Any = Remote([snake(INFO)])
+    session: Any = Remote([INFO])
     table = merganser.Table.load(session, "trips")
     assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "trips"})
     session.answer = answer
@@ -337,10 +341,10 @@ def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
 
 
 def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
-    table, session = remote_table([snake(INFO)])
+    table, session = remote_table([INFO])
     assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
     assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "/lake/trips"})
-    session.answer = [snake(COMMIT)]
+    session.answer = [dict(COMMIT)]
     rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
     options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
     result = table.upsert(rows, options=options)
@@ -450,15 +454,18 @@ def test_an_answer_without_a_count_is_an_error_and_not_a_zero() -> None:
 
 def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> None:
     entry = Entry(
-        {
-            "instant": "20250101130000000",
-            "filesWritten": 2,
-            "rowsWritten": 30,
-            "bytesWritten": 400,
-            "logFilesCompacted": 5,
-            "elapsedMs": 60,
-            "left": ["20250101140000000: this process runs it already"],
-        }
+        [
+            {
+                "timestamp": "20250101130000000",
+                "operation_size": 2,
+                "rows_written": 30,
+                "bytes_written": 400,
+                "log_files_compacted": 5,
+                "elapsed_ms": 60,
+                "left_because": None,
+            },
+            {"timestamp": "20250101140000000", "left_because": "this process runs it already"},
+        ]
     )
     table = table_with(entry)
     result = table.compact()
@@ -466,30 +473,30 @@ def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> 
     assert (result.files, result.rows_written, result.bytes_written) == (2, 30, 400)
     assert (result.log_files_compacted, result.elapsed_ms) == (5, 60)
     assert result.left == ("20250101140000000: this process runs it already",)
-    entry.answer = dict.fromkeys(entry.answer)
+    entry.answer = []
     assert table.compact(schedule_only=True) is None
-    assert [call[3] for call in entry.calls] == ["scheduleandexecute", "schedule"]
+    assert [sent(entry, n)["op"] for n in range(2)] == ["scheduleandexecute", "schedule"]
 
 
 def action(**fields: Any) -> dict[str, Any]:
     """An entry of the history as the jar answers it; fields without a value are null."""
-    return {**dict.fromkeys(ACTION), "instantTime": "20250101120000000", "archived": False, **fields}
+    return {**dict.fromkeys(ACTION), "instant_time": "20250101120000000", "archived": False, **fields}
 
 
 def test_history_holds_none_where_the_timeline_has_no_count() -> None:
-    commit = action(action="deltacommit", state="COMPLETED", inserted=1, filesWritten=8, elapsedMs=11)
+    commit = action(action="deltacommit", state="COMPLETED", inserted=1, files_written=8, elapsed_ms=11)
     pending = action(action="compaction", state="REQUESTED", planned=3)
     first, second = table_with(entry := Entry([commit, pending])).history(2, archived=True)
     assert (first.action, first.inserted, first.files, first.elapsed_ms) == ("deltacommit", 1, 8, 11)
     assert (second.state, second.completed, second.inserted, second.planned) == ("REQUESTED", None, None, 3)
-    assert entry.calls[-1][-2:] == (2, True)
+    assert sent(entry, -1) == {"path": "/lake/trips", "limit": 2, "archived": True}
 
 
 def test_history_prints_a_line_for_each_action_and_is_a_table_in_notebooks() -> None:
     commit = action(
-        requestedAt=1735732800000,
-        completedAt=1735732801500,
-        elapsedMs=1500,
+        requested_at=1735732800000,
+        completed_at=1735732801500,
+        elapsed_ms=1500,
         action="commit",
         operation="UPSERT",
         state="COMPLETED",
@@ -497,7 +504,7 @@ def test_history_prints_a_line_for_each_action_and_is_a_table_in_notebooks() -> 
         inserted=2,
         updated=0,
         late=1,
-        filesWritten=1,
+        files_written=1,
         readable=True,
     )
     history = table_with(Entry([commit, action(action="compaction", state="REQUESTED", planned=3)])).history()
@@ -514,10 +521,10 @@ def test_history_prints_a_line_for_each_action_and_is_a_table_in_notebooks() -> 
 
 
 def test_file_slices_hold_their_log_files_and_may_lack_a_base_file() -> None:
-    logs = [{"name": ".a.log.1", "sizeBytes": 5}, {"name": ".a.log.2", "sizeBytes": 6}]
-    wire = {"partitionPath": "m=1", "fileId": "a-0", "baseInstant": "1", "logFiles": logs}
-    with_base = {**wire, "baseFile": "a-0_1.parquet", "baseSizeBytes": 100}
-    without = {**wire, "baseFile": None, "baseSizeBytes": None, "logFiles": []}
+    logs = [{"name": ".a.log.1", "size": 5}, {"name": ".a.log.2", "size": 6}]
+    wire = {"partition": "m=1", "file_id": "a-0", "base_instant": "1", "delta_files": logs}
+    with_base = {**wire, "data_file": "a-0_1.parquet", "data_file_size": 100}
+    without = {**wire, "data_file": None, "data_file_size": None, "delta_files": []}
     first, second = table_with(Entry([with_base, without])).file_slices()
     assert (first.base_size_bytes, first.log_size_bytes, [log.name for log in first.log_files]) == (
         100,

@@ -53,15 +53,15 @@ def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
     table.upsert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0)))
     table.upsert(rows((1, "a", 2, 1.5)))
     table.compact()
-    found = [(plan, shown) for plan, shown in on_sql_tab(spark) if "tabbed" in plan and "rows: inserted" in shown]
-    assert [next(w for w in ("upsert into", "compact") if f"{w} tabbed" in plan) for plan, _ in found] == [
-        "upsert into", "upsert into", "compact",
-    ]  # fmt: skip
-    assert [(one["rows: inserted"], one["rows: appended"], one["files written"]) for _, one in found] == [
+    found = [(plan, shown) for plan, shown in on_sql_tab(spark) if "tabbed" in plan and "bytes written" in shown]
+    works = ("upsert into tabbed", "call run_compaction of tabbed")
+    assert [next(work for work in works if work in plan) for plan, _ in found] == [works[0], works[0], works[1]]
+    assert [(one.get("rows: inserted"), one.get("rows: appended"), one.get("files written")) for _, one in found] == [
         ("2", "0", "1"),
         ("0", "1", "1"),
-        ("0", "0", "1"),
+        (None, None, None),
     ]
+    assert found[-1][1]["operation size"] == "1"
 
 
 def test_services_of_python_are_on_the_sql_tab_with_their_counts(
@@ -80,13 +80,13 @@ def test_services_of_python_are_on_the_sql_tab_with_their_counts(
     table.repair_duplicates()
     shown = on_sql_tab(spark)
     by_work = {
-        work: next(counts for plan, counts in shown if work in plan)
-        for work in ("clean served", "archive served", "roll back the newest write of served", "call repair_dedup")
+        work: next(counts for plan, counts in shown if f"call {work} of served" in plan)
+        for work in ("run_clean", "archive_commits", "rollback_to_instant", "repair_deduplicate")
     }
-    assert by_work["clean served"]["files deleted"] == str(cleaned.files_deleted) != "0"
-    assert by_work["archive served"]["instants archived"] == str(moved.instants)
-    assert by_work["roll back the newest write of served"]["instants taken back"] == "1"
-    assert by_work["call repair_dedup"]["keys"] == "0"
+    assert by_work["run_clean"]["total files deleted"] == str(cleaned.files_deleted) != "0"
+    assert by_work["archive_commits"]["instants archived"] == str(moved.instants)
+    assert by_work["rollback_to_instant"]["commits lost"] == "1"
+    assert by_work["repair_deduplicate"]["keys"] == "0"
 
 
 def on_sql_tab(spark: SparkSession) -> list[tuple[str, dict[str, str]]]:

@@ -137,14 +137,14 @@ def test_other_strategies_of_hudi_are_refused(spark: SparkSession, tmp_path: Pat
 def test_it_is_the_same_by_statements_as_clients_of_spark_connect_use_them(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     written(spark, path)
-    statements = Statements(spark)
-    planned = statements.cluster(str(path), "schedule", "city,fare", "hilbert", "day > '2026-01'", {})
-    assert statements.purge_clustering(str(path), planned["instants"][0], {}) == {"left": []}
-    first = ClusteringResult.from_wire(statements.cluster(str(path), "scheduleandexecute", "fare", None, None, {}))
+    table = merganser.Table(spark, Statements(spark), merganser.Table.load(spark, path)._info)
+    planned = table.cluster(order_by="city,fare", strategy="hilbert", where="day > '2026-01'", schedule_only=True)
+    assert planned is not None
+    assert table.purge_clustering(planned.instants[0]) is None
+    first = table.cluster(order_by="fare")
     assert first is not None
     assert (len(first.instants), first.files, first.rows_written, first.left) == (1, 2, 30, ())
-    none = statements.cluster(str(path), "scheduleandexecute", None, None, "day = 'never'", {})
-    assert ClusteringResult.from_wire(none) is None
+    assert table.cluster(where="day = 'never'") is None
 
 
 def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:

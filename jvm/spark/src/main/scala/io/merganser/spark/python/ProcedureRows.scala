@@ -2,56 +2,50 @@ package io.merganser.spark.python
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.merganser.spark.sql.procedures.{Arguments, Procedure, Procedures}
-import org.apache.spark.sql.{Row, SparkSession}
+import io.merganser.spark.sql.procedures.{Arguments, GivenParts, Procedure}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{CreateMap, Expression, Literal}
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import scala.collection.JavaConverters._
 
-/** The rows of a procedure as JSON. */
+/** Arguments and rows of calls as JSON. */
 private[python] object ProcedureRows {
   private val mapper = new ObjectMapper
 
-  /**
-   * @param arguments strings, booleans, integers and objects of strings by parameter
-   * @return an object for each row, whose fields are the columns in camel case
-   */
-  def of(
-      session: SparkSession,
-      procedure: String,
-      arguments: JsonNode,
-      options: Map[String, String]
-  ): Iterator[ObjectNode] = {
-    val definition = Procedures.byName(procedure).get
-    definition.rows(session, checked(definition, arguments, options)).map(node(_, definition.result))
+  /** @param json an object of strings, booleans, integers and objects of strings by parameter */
+  def arguments(procedure: Procedure, json: String, parts: GivenParts): Arguments = {
+    val named = mapper.readTree(json).fields().asScala.toSeq.map(a => a.getKey -> literal(a.getValue))
+    Arguments.check(procedure, named, parts)
   }
 
-  /** The arguments of a procedure, checked. */
-  def checked(definition: Procedure, arguments: JsonNode, options: Map[String, String]): Arguments = {
-    val named = arguments.fields().asScala.toSeq.map { argument =>
-      val value = argument.getValue
-      argument.getKey ->
-        (if (value.isBoolean) Literal(value.asBoolean)
-         else if (value.isInt) Literal(value.asInt)
-         else if (value.isObject) map(value.fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap)
-         else Literal(value.asText))
-    } ++ (if (options.isEmpty) Nil else Seq("options" -> map(options)))
-    Arguments.check(definition, named)
+  private def literal(value: JsonNode): Expression =
+    if (value.isBoolean) Literal(value.asBoolean)
+    else if (value.isInt) Literal(value.asInt)
+    else if (value.isLong) Literal(value.asLong)
+    else if (value.isObject) map(value)
+    else Literal(value.asText)
+
+  private def map(entries: JsonNode): Expression =
+    CreateMap(strings(entries).toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })
+
+  /** An object of strings. */
+  def strings(entries: JsonNode): Map[String, String] =
+    entries.fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap
+
+  def strings(json: String): Map[String, String] = strings(mapper.readTree(json))
+
+  /** Rows as an array of objects, whose fields are the columns; times are in milliseconds since 1970. */
+  def json(rows: Iterator[Row], columns: StructType): String = {
+    val array = mapper.createArrayNode()
+    rows.foreach(row => array.add(node(row, columns)))
+    array.toString
   }
 
-  /** The fields that the SQL tab shows the sums of, and their names there; none for a procedure that only reads. */
-  def counts(procedure: String): Seq[(String, String)] =
-    Procedures.byName(procedure).get.measures.map(name => camel(name) -> name.replace('_', ' '))
-
-  private def map(entries: Map[String, String]): Expression =
-    CreateMap(entries.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })
-
-  /** A row as an object, whose fields are the columns in camel case. */
-  def node(row: Row, columns: StructType): ObjectNode = {
+  private def node(row: Row, columns: StructType): ObjectNode = {
     val node = mapper.createObjectNode()
     columns.zip(row.toSeq).foreach { case (column, value) =>
-      node.set[JsonNode](camel(column.name), json(value, column.dataType))
+      node.set[JsonNode](column.name, json(value, column.dataType))
     }
     node
   }
@@ -67,10 +61,5 @@ private[python] object ProcedureRows {
       entries.foreach { case (key, entry) => node.set[JsonNode](key.toString, mapper.valueToTree[JsonNode](entry)) }
       node
     case _ => mapper.valueToTree[JsonNode](value)
-  }
-
-  private def camel(name: String): String = {
-    val words = name.split('_')
-    (words.head +: words.tail.toSeq.map(_.capitalize)).mkString
   }
 }

@@ -41,26 +41,6 @@ final case class ProgramCall(what: String, counts: Seq[(String, String)], work: 
 object ProgramCall {
   private val mapper = new ObjectMapper
 
-  val Cleaned: Seq[(String, String)] =
-    Seq("totalFilesDeleted" -> "files deleted", "totalBytesDeleted" -> "bytes deleted")
-
-  val Archived: Seq[(String, String)] = Seq("instants" -> "instants archived")
-
-  val Restored: Seq[(String, String)] = Seq("takenBack" -> "instants taken back", "files" -> "files deleted")
-
-  val Written: Seq[(String, String)] = Seq(
-    "inserted" -> "rows: inserted",
-    "updated" -> "rows: updated",
-    "unchanged" -> "rows: unchanged",
-    "late" -> "rows: late",
-    "deleted" -> "rows: deleted",
-    "duplicates" -> "rows: duplicates",
-    "appended" -> "rows: appended",
-    "filesWritten" -> "files written",
-    "rowsWritten" -> "rows written",
-    "bytesWritten" -> "bytes written"
-  )
-
   /** The call, which runs once; `answer` is its JSON. */
   final class Work(call: () => String) extends Serializable {
     @transient private var done: Option[String] = None
@@ -75,7 +55,7 @@ object ProgramCall {
   }
 
   /** Runs a call and returns its JSON. */
-  def apply(session: SparkSession, what: String, counts: Seq[(String, String)] = Written)(call: => String): String = {
+  def apply(session: SparkSession, what: String, counts: Seq[(String, String)])(call: => String): String = {
     val work = new Work(() => call)
     SparkBridge.ofRows(session, ProgramCall(what, counts, work)).queryExecution.commandExecuted
     work.answer

@@ -5,7 +5,7 @@ import io.merganser.spark.LocalSession
 import io.merganser.spark.python.PythonBridge
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.storage.Storage
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
 
@@ -147,7 +147,10 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     val saves = Seq[DataFrame => Any](
       rows => write(plain, rows, settings),
       rows => write(folder.resolve("t").toString, rows, settings, "overwrite"),
-      rows => PythonBridge.write(spark, plain, rows, "upsert", "{}"),
+      rows => {
+        val arguments = s"""{"path": "$plain", "operation": "upsert"}"""
+        PythonBridge.call(spark, "write_rows", arguments, rows, Map.empty[String, Column].asJava)
+      },
       rows => {
         rows.createOrReplaceTempView("raised")
         spark.sql(s"CALL write_rows(source => 'raised', operation => 'upsert', path => '$plain')").collect()

@@ -5,9 +5,10 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, MapData}
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -15,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * The arguments of one call, checked against the procedure's parameters: each has its parameter's type, or is absent.
  */
-final class Arguments private (val procedure: String, values: Map[String, Any]) {
+final class Arguments private (val procedure: String, values: Map[String, Any], parts: GivenParts) {
 
   def string(parameter: String): Option[String]   = values.get(parameter).map(_.asInstanceOf[String])
   def int(parameter: String): Option[Int]         = values.get(parameter).map(_.asInstanceOf[Long].toInt)
@@ -28,6 +29,25 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
   /** Empty if there are none. */
   def options(parameter: String): Map[String, String] =
     values.get(parameter).fold(Map.empty[String, String])(_.asInstanceOf[Map[String, String]])
+
+  /** The rows of a frame that a program gives; else of what the argument names. */
+  def frame(parameter: String)(read: String => DataFrame): Option[DataFrame] =
+    parts.frame.orElse(string(parameter).map(read))
+
+  /** A condition that a program gives as a column, or as SQL. */
+  def condition(parameter: String): Option[Column] = parts.columns.get(parameter).orElse(string(parameter).map(expr))
+
+  /** The statement, with the parts that a program gives beside its text. */
+  def statement(text: String): BoundStatement =
+    BoundStatement(text, parts.expressions, options(Parameter.names.name))
+
+  /** The table that arguments name; it is loaded once. */
+  def table(session: SparkSession): OpenTable = {
+    if (opened.isEmpty) opened = Some(OpenTable.load(session, tablePath(session)))
+    opened.get
+  }
+
+  private var opened: Option[OpenTable] = None
 
   /** Settings of a call that changes a table: by its options, the session's configuration and the table. */
   def settings(
@@ -45,14 +65,14 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
   def filter: Option[String] = string(Parameter.filter.name)
 
   /**
-   * The most rows of the result; None for all.
+   * The limit, which may be one of the rows or of something else; None for all.
    *
    * @throws MerganserException CALL_ARGUMENT_INVALID if it is negative
    */
   def limit(of: Procedure): Option[Int] = {
-    val rows = int("limit").orElse(of.parameters.find(_.name == "limit").flatMap(_.default).map(_.toInt))
-    rows.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 or more"))
-    rows
+    val most = int("limit").orElse(of.parameters.find(_.name == "limit").flatMap(_.default).map(_.toInt))
+    most.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 or more"))
+    most
   }
 
   /** The path of the table that arguments name, by `table` or by `path`. */
@@ -68,6 +88,19 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
       "allowed" -> allowed)
 }
 
+/**
+ * What a program gives beside values.
+ *
+ * @param frame       rows, in place of the table or view that an argument names
+ * @param columns     conditions by the parameters that they are of
+ * @param expressions by the words that a statement has in their places
+ */
+final case class GivenParts(
+    frame: Option[DataFrame] = None,
+    columns: Map[String, Column] = Map.empty,
+    expressions: Map[String, Expression] = Map.empty
+)
+
 object Arguments {
 
   /**
@@ -75,17 +108,22 @@ object Arguments {
    * @throws MerganserException CALL_ARGUMENT_UNKNOWN, CALL_ARGUMENT_TYPE, CALL_ARGUMENT_NOT_CONSTANT,
    *                            CALL_ARGUMENT_MISSING or CALL_OPTION_SYNTAX
    */
-  def check(procedure: Procedure, named: Seq[(String, Expression)]): Arguments = {
+  def check(
+      procedure: Procedure,
+      named: Seq[(String, Expression)],
+      parts: GivenParts = GivenParts()
+  ): Arguments = {
     val values = named.flatMap { case (name, expression) =>
       val parameter = procedure.parameters.find(_.name.equalsIgnoreCase(name)).getOrElse(
         throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> name,
           "known" -> procedure.parameters.map(_.name).mkString(", ")))
       value(procedure, parameter, expression).map(parameter.name -> _)
     }.toMap
-    procedure.parameters.find(p => p.isRequired && !values.contains(p.name)).foreach { missing =>
+    def isGiven(p: Parameter) = values.contains(p.name) || p.takesFrame && parts.frame.isDefined
+    procedure.parameters.find(p => p.isRequired && !isGiven(p)).foreach { missing =>
       throw MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> procedure.name, "argument" -> missing.name)
     }
-    new Arguments(procedure.name, values)
+    new Arguments(procedure.name, values, parts)
   }
 
   /** None for null, which counts as absent. */

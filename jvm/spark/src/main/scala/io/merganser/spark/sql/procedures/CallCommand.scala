@@ -7,8 +7,6 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
-import scala.collection.JavaConverters._
-
 /**
  * A call of one of our procedures.
  *
@@ -25,16 +23,13 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
 
   override lazy val metrics: Map[String, SQLMetric] = {
     val context = SparkContext.getOrCreate()
-    definition.measures.map(name => name -> SQLMetrics.createMetric(context, name.replace('_', ' '))).toMap
+    definition.measures.map(name => name -> SQLMetrics.createMetric(context, Procedure.shown(name))).toMap
   }
 
   override def run(session: SparkSession): Seq[Row] = {
     val arguments = Arguments.check(definition, names.zip(values))
-    val limit     = arguments.limit(definition)
-    val rows      = measured(session, definition.rows(session, arguments))
-    val chosen = arguments.filter.fold(rows)(condition =>
-      session.createDataFrame(rows.toList.asJava, definition.result).where(condition).collect().iterator)
-    limit.fold(chosen)(chosen.take).toList
+    arguments.limit(definition) // before anything is done
+    definition.chosen(session, arguments, measured(session, definition.rows(session, arguments))).toList
   }
 
   private def measured(session: SparkSession, rows: Iterator[Row]): Iterator[Row] =

@@ -2,7 +2,6 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, DryRun => WriteDryRun, DryRuns, StatementSession, WriteResult}
 import io.merganser.table.options.{Options, WriteOperation}
 import io.merganser.table.settings.WriteConfig
@@ -20,14 +19,15 @@ object DryRunOf extends Procedure {
   override val parameters: Seq[Parameter] = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE, DELETE or INSERT, as SQL"),
     Parameter("rows", IntegerType, "most rows to show", default = Options.DryRunRows.default),
-    Parameter("source", StringType, "table or view that holds the rows to write, instead of a statement"),
+    Parameter("source", StringType, "table or view that holds the rows to write, instead of a statement",
+      takesFrame = true),
     Parameter.table,
     Parameter("operation", StringType, s"of that write: ${WriteOperation.all.mkString(", ")}",
       default = Some(WriteOperation.Upsert.name)),
     Parameter.path,
     Parameter.filter,
     Parameter.options,
-    RowStatements.names
+    Parameter.names
   )
 
   override val result: StructType = DryRunRows.columns
@@ -35,32 +35,18 @@ object DryRunOf extends Procedure {
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val rows = arguments.int("rows")
     rows.filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    val dry = ofDryRun(rows)
-    DryRunRows.of((arguments.string("statement"), arguments.string("source")) match {
+    val dry = Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
+    DryRunRows.of((arguments.string("statement"), arguments.frame("source")(session.table)) match {
       case (Some(statement), None) =>
-        ofStatement(session, BoundStatement(statement, names = arguments.options("names")),
-          arguments.options("options") ++ dry)
+        ofStatement(session, arguments.statement(statement), arguments.options("options") ++ dry)
       case (None, Some(source)) =>
-        val table     = OpenTable.load(session, arguments.tablePath(session))
         val operation = arguments.string("operation").getOrElse(WriteOperation.Upsert.name)
         val options   = WriteConfig.ofCall(arguments.options("options"), operation) ++ dry
-        FrameWrite.append(session, table, options, session.table(source))
+        FrameWrite.append(session, arguments.table(session), options, source)
       case _ => throw arguments.invalid("statement", arguments.string("statement").getOrElse("null"),
           "a statement, or source and table, but not both")
     })
   }
-
-  /** The rows of the dry run of a statement. */
-  def rowsOf(
-      session: SparkSession,
-      statement: BoundStatement,
-      rows: Option[Int],
-      options: Map[String, String]
-  ): Seq[Row] =
-    DryRunRows.of(ofStatement(session, statement, options ++ ofDryRun(rows)))
-
-  private def ofDryRun(rows: Option[Int]): Map[String, String] =
-    Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
 
   private def ofStatement(
       session: SparkSession,

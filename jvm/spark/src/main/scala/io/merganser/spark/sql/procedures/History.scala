@@ -2,7 +2,6 @@ package io.merganser.spark.sql.procedures
 
 import java.sql.Timestamp
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Counts
 import io.merganser.table.service.{ActionSummary, TableHistory}
@@ -29,8 +28,8 @@ object ShowHistory extends LazyTableProcedure {
       Row.fromSeq(History.values(s)))
 }
 
-/** The actions of a table as result columns and as JSON. */
-private[spark] object History {
+/** The actions of a table as result columns. */
+private[procedures] object History {
 
   /** Names and types. */
   val columns: Seq[(String, DataType)] = Seq(
@@ -93,20 +92,5 @@ private[spark] object History {
         theirs.get(name).flatMap(of => stats.map(all => Long.box(all.map(of).sum))).orNull
       }
     }
-  }
-
-  /** The values with the names of [[columns]] in camel case; times in milliseconds since 1970. */
-  def describe(node: ObjectNode, s: ActionSummary): ObjectNode = {
-    columns.zip(values(s)).foreach { case ((name, _), value) =>
-      val field = "_([a-z])".r.replaceAllIn(name, m => m.group(1).toUpperCase(java.util.Locale.ROOT))
-      value match {
-        case null             => node.putNull(field)
-        case time: Timestamp  => node.put(field, time.getTime)
-        case number: Long     => node.put(field, number)
-        case boolean: Boolean => node.put(field, boolean)
-        case other            => node.put(field, other.toString)
-      }
-    }
-    node
   }
 }

@@ -6,6 +6,9 @@ import io.merganser.table.options.NearestName
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
+import scala.annotation.unused
+import scala.collection.JavaConverters._
+
 /**
  * A parameter of a procedure.
  *
@@ -13,13 +16,17 @@ import org.apache.spark.sql.types._
  *                 'k=v,k=v' as well
  * @param meaning  in a few words
  * @param default  value where the argument is absent
+ * @param limitsRows whether it is the most rows of the result
+ * @param takesFrame whether a program may give a frame instead
  */
 final case class Parameter(
     name: String,
     dataType: DataType,
     meaning: String,
     isRequired: Boolean = false,
-    default: Option[String] = None
+    default: Option[String] = None,
+    limitsRows: Boolean = false,
+    takesFrame: Boolean = false
 )
 
 object Parameter {
@@ -31,7 +38,11 @@ object Parameter {
   val path: Parameter  = Parameter("path", StringType, "path of the table, instead of its name")
 
   def limit(rows: Int): Parameter =
-    Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
+    Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString), limitsRows = true)
+
+  val names: Parameter = Parameter("names", Parameter.OptionsType,
+    "names of tables and columns as SQL, by the words that the statement has in their places: variables in them are " +
+      "not substituted")
 
   val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that filters its rows")
 
@@ -51,6 +62,22 @@ trait Procedure {
   /** Of these columns, with whole numbers, the SQL tab shows the sums beside the call. */
   def measures: Seq[String] = Nil
 
+  /** A call of it, as Spark's interface shows it. */
+  def title(@unused session: SparkSession, @unused arguments: Arguments): String = s"call $name"
+
+  /** The rows of a call: those that its `filter` takes, and no more than its `limit`. */
+  final def call(session: SparkSession, arguments: Arguments): Iterator[Row] = {
+    arguments.limit(this) // before anything is done
+    chosen(session, arguments, rows(session, arguments))
+  }
+
+  private[procedures] def chosen(session: SparkSession, arguments: Arguments, rows: Iterator[Row]): Iterator[Row] = {
+    val limit = arguments.limit(this).filter(_ => parameters.exists(_.limitsRows))
+    val taken = arguments.filter.fold(rows)(condition =>
+      session.createDataFrame(rows.toList.asJava, result).where(condition).collect().iterator)
+    limit.fold(taken)(taken.take)
+  }
+
   /** Runs the procedure; the caller applies `filter` and `limit` to its rows, and takes no more than it needs. */
   def rows(session: SparkSession, arguments: Arguments): Iterator[Row] = run(session, arguments).iterator
 
@@ -60,8 +87,11 @@ trait Procedure {
 /** A procedure of one table, which `table` or `path` names. */
 trait TableProcedure extends Procedure {
 
+  override def title(session: SparkSession, arguments: Arguments): String =
+    s"call $name of ${arguments.table(session).config.name}"
+
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] =
-    run(session, OpenTable.load(session, arguments.tablePath(session)), arguments)
+    run(session, arguments.table(session), arguments)
 
   protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row]
 }
@@ -70,7 +100,7 @@ trait TableProcedure extends Procedure {
 trait LazyTableProcedure extends Procedure {
 
   override def rows(session: SparkSession, arguments: Arguments): Iterator[Row] =
-    rows(OpenTable.load(session, arguments.tablePath(session)), arguments)
+    rows(arguments.table(session), arguments)
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = rows(session, arguments).toList
 
@@ -93,6 +123,10 @@ object Procedure {
     val remedy  = s"${nearest}There are: ${names.mkString(", ")}."
     MerganserException("PROCEDURE_UNKNOWN", "procedure" -> name, "remedy" -> remedy)
   }
+
+  /** The name of a measure as Spark's interface shows it. */
+  private[spark] def shown(measure: String): String =
+    (if (CommitColumns.counts.exists(_._1 == measure)) "rows: " else "") + measure.replace('_', ' ')
 
   /** Nullable columns by name and type. */
   private[procedures] def columns(fields: (String, DataType)*): StructType =

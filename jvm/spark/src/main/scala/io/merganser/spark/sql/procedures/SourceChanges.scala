@@ -4,8 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.capture.{AppliedChanges, ApplyChanges, ChangeSpec, ChangeTables, NullUpdates, Preset}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.OptionKind
-import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
-import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /**
@@ -17,7 +16,7 @@ object ApplySourceChanges extends Procedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter("source", StringType, "events or rows, as they follow FROM: a table, a view or a query in parentheses",
-      isRequired = true),
+      isRequired = true, takesFrame = true),
     Parameter.table,
     ChangeArguments.preset,
     ChangeArguments.keys,
@@ -43,19 +42,13 @@ object ApplySourceChanges extends Procedure {
   override val measures: Seq[String] = Seq("events", "upserts", "deletes", "truncates", "key_changes")
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
-    Seq(row(apply(session, arguments, ChangeArguments.source(session, arguments.required("source")))))
+    arguments.frame("source")(ChangeArguments.source(session, _)).toSeq.map(events =>
+      row(applied(session, arguments, events)))
 
-  /** @param conditions columns in the place of the arguments of these names */
-  def apply(
-      session: SparkSession,
-      arguments: Arguments,
-      events: DataFrame,
-      conditions: Map[String, Column] = Map.empty
-  ): AppliedChanges = {
-    def condition(name: String) = conditions.get(name).orElse(arguments.string(name).map(expr))
+  private def applied(session: SparkSession, arguments: Arguments, events: DataFrame): AppliedChanges = {
     val spec = ChangeArguments.spec(arguments).copy(
-      deletes = condition("apply_as_deletes"),
-      truncates = condition("apply_as_truncates"),
+      deletes = arguments.condition("apply_as_deletes"),
+      truncates = arguments.condition("apply_as_truncates"),
       sourceTable = arguments.string("source_table"),
       quarantine = arguments.string("quarantine"),
       options = arguments.options("options")
@@ -63,7 +56,7 @@ object ApplySourceChanges extends Procedure {
     ApplyChanges(session, OpenTable.absolute(session, arguments.tablePath(session)), events, spec)
   }
 
-  def row(done: AppliedChanges): Row = Row.fromSeq(Seq[Any](
+  private def row(done: AppliedChanges): Row = Row.fromSeq(Seq[Any](
     done.preset.orNull,
     done.events,
     done.upserts,
@@ -85,7 +78,8 @@ object CreateTableForChanges extends Procedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter("path", StringType, "path of the new table", isRequired = true),
-    Parameter("source", StringType, "some events, as they follow FROM, from which the columns and the key are taken"),
+    Parameter("source", StringType, "some events, as they follow FROM, from which the columns and the key are taken",
+      takesFrame = true),
     ChangeArguments.preset,
     ChangeArguments.keys,
     ChangeArguments.sequenceBy,
@@ -94,19 +88,16 @@ object CreateTableForChanges extends Procedure {
 
   override val result: StructType = DescribeTable.result
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
-    Seq(create(session, arguments, arguments.string("source").map(ChangeArguments.source(session, _))))
-
-  /** @param events in place of the argument `schema` */
-  def create(session: SparkSession, arguments: Arguments, events: Option[DataFrame]): Row = {
-    val path = OpenTable.absolute(session, arguments.required("path"))
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val events = arguments.frame("source")(ChangeArguments.source(session, _))
+    val path   = OpenTable.absolute(session, arguments.required("path"))
     val rows = (events, arguments.string("schema")) match {
       case (Some(frame), None) => Left(frame)
       case (None, Some(ddl))   => Right(CreateTable.schema(arguments, ddl))
       case _                   => throw MerganserException("CHANGES_NEED_SOURCE_OR_SCHEMA")
     }
     ChangeTables.create(session, path, rows, ChangeArguments.spec(arguments), arguments.options("options"))
-    DescribeTable.row(OpenTable.load(session, path), path)
+    Seq(DescribeTable.row(OpenTable.load(session, path), path))
   }
 }
 

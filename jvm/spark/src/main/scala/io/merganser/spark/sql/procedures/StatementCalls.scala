@@ -20,7 +20,7 @@ object RunStatement extends Procedure {
   override val parameters: Seq[Parameter] = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE or DELETE, as SQL", isRequired = true),
     Parameter.options,
-    RowStatements.names
+    Parameter.names
   )
 
   override val result: StructType = Procedure.columns(
@@ -29,28 +29,20 @@ object RunStatement extends Procedure {
   override val measures: Seq[String] = StatementResult.CountNames
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val statement = BoundStatement(arguments.required("statement"), names = arguments.options("names"))
-    Seq(rowOf(session, statement, arguments.options("options")))
-  }
-
-  /** Runs a statement in a session of its own. */
-  def rowOf(session: SparkSession, statement: BoundStatement, options: Map[String, String]): Row = {
+    val statement = arguments.statement(arguments.required("statement"))
     RowStatements.requireOurs(session, statement) {
       case _: MergeIntoTable | _: UpdateTable | _: DeleteFromTable => true
       case _                                                       => false
     }(kind => MerganserException("RUN_STATEMENT", "kind" -> kind))
-    val own     = StatementSession.of(session, options)
+    // In a session of its own.
+    val own     = StatementSession.of(session, arguments.options("options"))
     val counts  = statement.run(own).head()
     val repeats = StatementSession.result(own).exists(_.notes.isRepetition)
-    Row.fromSeq(counts.toSeq :+ repeats)
+    Seq(Row.fromSeq(counts.toSeq :+ repeats))
   }
 }
 
 private object RowStatements {
-
-  val names: Parameter = Parameter("names", Parameter.OptionsType,
-    "names of tables and columns as SQL, by the words that the statement has in their places: variables in them are " +
-      "not substituted")
 
   /**
    * Refuses whatever does not change rows of a table of ours, before it is analyzed.

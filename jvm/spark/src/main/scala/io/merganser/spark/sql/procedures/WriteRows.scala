@@ -1,7 +1,6 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, WriteResult}
 import io.merganser.table.options.WriteOperation
 import io.merganser.table.settings.WriteConfig
@@ -16,7 +15,7 @@ object WriteRows extends Procedure {
   override val name = "write_rows"
 
   override val parameters: Seq[Parameter] = Seq(
-    Parameter("source", StringType, "table or view that holds the rows", isRequired = true),
+    Parameter("source", StringType, "table or view that holds the rows", isRequired = true, takesFrame = true),
     Parameter.table,
     Parameter("operation", StringType, WriteOperation.all.mkString(", "), isRequired = true),
     Parameter.path,
@@ -29,10 +28,13 @@ object WriteRows extends Procedure {
 
   override val measures: Seq[String] = (CommitColumns.counts ++ CommitColumns.sums).map(_._1).filter(_ != "elapsed_ms")
 
+  override def title(session: SparkSession, arguments: Arguments): String =
+    s"${arguments.required("operation")} into ${arguments.table(session).config.name}"
+
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val table   = OpenTable.load(session, arguments.tablePath(session))
     val options = WriteConfig.ofCall(arguments.options("options"), arguments.required("operation"))
-    Seq(row(FrameWrite.append(session, table, options, session.table(arguments.required("source")))))
+    arguments.frame("source")(session.table).toSeq.map(rows =>
+      row(FrameWrite.append(session, arguments.table(session), options, rows)))
   }
 
   private[procedures] def row(done: WriteResult): Row = {

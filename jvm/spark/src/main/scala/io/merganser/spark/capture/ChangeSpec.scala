@@ -68,7 +68,7 @@ final case class ChangeSpec(
   /** @throws MerganserException CHANGES_ORDER_UNKNOWN, CHANGES_SOURCE_TABLE_OF_ROWS */
   def checked: ChangeSpec = {
     if (preset.isRows && sequenceBy.isEmpty)
-      throw MerganserException("CHANGES_ORDER_UNKNOWN", "presets" -> Presets.Names.mkString(", "))
+      throw MerganserException("CHANGES_ORDER_UNKNOWN", "presets" -> Preset.names)
     if (preset.isRows && sourceTable.isDefined) throw MerganserException("CHANGES_SOURCE_TABLE_OF_ROWS")
     this
   }

@@ -109,25 +109,43 @@ object Preset {
     else {
       val settings = Try(mapper.readTree(nameOrJson)).getOrElse(
         throw invalid("preset", nameOrJson, "a name, or a JSON object with a name and settings"))
-      val name  = settings.path("name").asText
-      val start = if (settings.has("kind")) Preset(name, Nil, "") else known(name)
-      settings.fields().asScala.filter(_.getKey != "name").foldLeft(start) { case (preset, setting) =>
-        configured(preset, setting.getKey, setting.getValue)
-      }
+      val name = settings.path("name").asText
+      val own  = All.find(_.name == name).orElse(if (settings.has("kind")) Some(Preset(name, Nil, "")) else None)
+      configured(own.getOrElse(known(name)), settings)
     }
 
-  private def known(name: String): Preset = Presets.All.find(_.name == name).getOrElse(
-    throw MerganserException("CHANGES_PRESET_UNKNOWN", "preset" -> name, "presets" -> Presets.Names.mkString(", ")))
+  /** All presets; one that extends another one has its settings, except those that it names. */
+  private[capture] lazy val All: Seq[Preset] =
+    mapper.readTree(getClass.getResource("/io/merganser/spark/capture/presets.json")).elements().asScala
+      .foldLeft(Seq.empty[Preset]) { (earlier, settings) =>
+        val start = earlier.find(_.name == settings.path("extends").asText).getOrElse(Preset("", Nil, ""))
+        earlier :+ configured(start.copy(name = settings.path("name").asText), settings)
+      }
 
-  private def configured(preset: Preset, setting: String, value: JsonNode): Preset = {
-    def text    = if (value.isNull) None else Some(value.asText)
-    def fields  = value.fields().asScala.map(field => field.getKey -> field.getValue.asText).toList
-    def columns = value.elements().asScala.map(EventColumnNode.of).toList
+  private[capture] def names: String = All.map(_.name).sorted.mkString(", ")
+
+  private def known(name: String): Preset = All.find(_.name == name).getOrElse(
+    throw MerganserException("CHANGES_PRESET_UNKNOWN", "preset" -> name, "presets" -> names))
+
+  private def configured(preset: Preset, settings: JsonNode): Preset =
+    settings.fields().asScala.filterNot(setting => Set("name", "extends")(setting.getKey)).foldLeft(preset) {
+      case (configured, setting) => configuredIn(configured, setting.getKey, setting.getValue)
+    }
+
+  /** SQL, which may be an array of lines. */
+  private def sql(node: JsonNode): String =
+    if (node.isArray) node.elements().asScala.map(_.asText).mkString(" ") else node.asText
+
+  private def configuredIn(preset: Preset, setting: String, value: JsonNode): Preset = {
+    def text   = if (value.isNull) None else Some(value.asText)
+    def fields = value.fields().asScala.map(field => field.getKey -> field.getValue.asText).toList
+    def columns = value.elements().asScala.map(one =>
+      EventColumn(one.path("name").asText, one.path("type").asText, sql(one.path("sql")))).toList
     def oneOf(values: String*) =
       text.filter(values.contains).getOrElse(throw invalid(setting, value.asText, values.mkString(", ")))
     setting match {
       case "header"            => preset.copy(header = fields)
-      case "kind"              => preset.copy(kind = value.asText)
+      case "kind"              => preset.copy(kind = sql(value))
       case "ordering"          => preset.copy(ordering = columns)
       case "stored"            => preset.copy(stored = columns)
       case "known"             => preset.copy(known = columns)
@@ -152,11 +170,6 @@ object Preset {
       case "options"           => preset.copy(options = fields.toMap)
       case other               => throw invalid("preset", other, "the settings of a preset")
     }
-  }
-
-  private object EventColumnNode {
-    def of(node: JsonNode): EventColumn =
-      EventColumn(node.path("name").asText, node.path("type").asText, node.path("sql").asText)
   }
 
   private def invalid(setting: String, value: String, allowed: String): MerganserException =

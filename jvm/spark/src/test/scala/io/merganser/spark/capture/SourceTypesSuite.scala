@@ -26,7 +26,7 @@ final class SourceTypesSuite extends AnyFunSuite {
     val root = Paths.get(System.getProperty("merganser.root"))
     val page = new String(Files.readAllBytes(root.resolve("docs/apply-changes.md")), "UTF-8")
     val rows = page.linesIterator.filter(_.startsWith("| `")).toSeq
-    Presets.All.foreach { preset =>
+    Preset.All.foreach { preset =>
       val row = rows.find(_.startsWith(s"| `${preset.name}` |")).getOrElse(fail(preset.name))
       preset.ordering.foreach(column => assert(row.contains(s"`${column.name}`"), preset.name))
     }

@@ -1,15 +1,12 @@
 package io.merganser.spark.service
 
-import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}
 import io.merganser.table.file.FileNames
 import io.merganser.table.service.RestoreReport
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.ClusteringSlice
-import org.apache.spark.sql.SparkSession
 
 /**
  * One thing that a service would do.
@@ -40,7 +37,7 @@ final case class PreviewedStep(
       (if (detail.isEmpty) "" else s": $detail")
 }
 
-private[service] object PreviewedStep {
+private[spark] object PreviewedStep {
 
   /**
    * How many rows a service changes: of the item `rows` how many there are and how many come in their place, then the
@@ -60,94 +57,54 @@ private[service] object PreviewedStep {
 /** What services of a table would do now. Nothing is changed, and no lock is taken. */
 object ServicePreviews {
 
-  /** Rows to show, unless a number is given. */
-  private val Rows = 20
+  def clean(scope: ServiceScope): Seq[PreviewedStep] =
+    CleaningService.preview(scope.table, scope.settings).files.map(f =>
+      PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
 
-  /** Names of services, and the parameters that each takes besides the table, the settings and the filter. */
-  val parameters: Map[String, Seq[String]] = Map(
-    "compaction" -> Nil,
-    "log_compaction" -> Nil,
-    "clustering" -> Seq("order", "order_strategy", "predicate"),
-    "clean" -> Nil,
-    "archiving" -> Seq("min_commits", "max_commits"),
-    "savepoint" -> Seq("instant"),
-    "delete_savepoint" -> Seq("instant"),
-    "restore" -> Seq("instant", "rows"),
-    "restore_savepoint" -> Seq("instant", "rows"),
-    "rollback" -> Seq("instant", "rows"),
-    "rollback_failed_writes" -> Nil,
-    "upgrade" -> Seq("rows"),
-    "repair_duplicates" -> Seq("partition", "rows"),
-    "repair_partitions" -> Nil,
-    "repair_properties" -> Nil,
-    "remove_orphans" -> Seq("older_than")
-  )
+  def archiving(scope: ServiceScope, least: Option[Int], most: Option[Int]): Seq[PreviewedStep] = {
+    val limits = scope.settings.archive.keeping(least, most, retained = None)
+    ArchiveService.preview(scope.table, scope.settings.copy(archive = limits)).map(i =>
+      PreviewedStep("archive", i.requested, detail = i.action.name))
+  }
 
-  /**
-   * @param service   one of the names of [[parameters]]
-   * @param arguments by parameter; `older_than` in milliseconds
-   * @throws MerganserException what the service throws before it changes anything
-   */
-  def of(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      service: String,
-      arguments: Map[String, String]
-  ): Seq[PreviewedStep] = {
-    val instant = arguments.get("instant")
-    val rows    = arguments.get("rows").fold(Rows)(_.toInt)
-    def restored(report: RestoreReport) =
-      takenBack(report) ++ RestoredRows.of(session, table, settings, report, rows) ++ deleted(report)
-    def goesBack(report: RestoreReport) = target(table, report).toSeq ++ restored(report)
-    service match {
-      case "compaction"     => compaction(table, settings)
-      case "log_compaction" => logCompaction(session, table, settings)
-      case "clustering"     => clustering(table, settings)
-      case "clean" =>
-        CleaningService.preview(table, settings).files.map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes))
-      case "archiving" =>
-        val limits = settings.archive.keeping(arguments.get("min_commits").map(_.toInt),
-          arguments.get("max_commits").map(_.toInt), retained = None)
-        ArchiveService.preview(table, settings.copy(archive = limits)).map(i =>
-          PreviewedStep("archive", i.requested, detail = i.action.name))
-      case "savepoint" =>
-        val (write, files) = SavepointService.of(table).preview(instant)
-        files.toSeq.sortBy(_._1).map { case (path, names) =>
-          PreviewedStep("keep", write, Some(path), names.size, detail = names.mkString(", "))
-        }
-      case "delete_savepoint" =>
-        Seq(PreviewedStep("delete", SavepointService.of(table).find(instant).requested, detail = "savepoint"))
-      case "restore" =>
-        val time = instant.getOrElse(throw MerganserException("CALL_ARGUMENT_MISSING",
-            "procedure" -> "dry_run_service", "argument" -> "instant"))
-        goesBack(RestoreService.restore(session, table, settings, time, isPreview = true))
-      case "restore_savepoint" =>
-        goesBack(RestoreService.restoreSavepoint(session, table, settings, instant, isPreview = true))
-      case "rollback" => restored(RestoreService.rollback(session, table, settings, instant, isPreview = true))
-      case "rollback_failed_writes" => failedWrites(table, settings)
-      case "upgrade"                => upgrade(session, table, settings, rows)
-      case "repair_duplicates" =>
-        val keyed = StoredKeyForm.settled(settings, table)
-        duplicates(DuplicateRepair.preview(session, table, keyed, arguments.get("partition"), rows))
-      case "repair_partitions" =>
-        RepairService.partitions(table, settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
-          PreviewedStep("add", FileNames.path(folder.path, ".hoodie_partition_metadata"), Some(folder.path)))
-      case "repair_properties" =>
-        PropertiesService.restore(session, table.storage.basePath.toString, Map.empty, dryRun = true)._2.map(change =>
-          set(change.key, change.before, change.after))
-      case "remove_orphans" =>
-        RepairService.orphans(table, arguments.get("older_than").map(_.toLong)).map(f =>
-          PreviewedStep("delete", f.path, None, 1, f.sizeBytes, f.reason))
-      case other => throw new IllegalStateException(s"service '$other'")
+  def savepoint(table: OpenTable, instant: Option[String]): Seq[PreviewedStep] = {
+    val (write, files) = SavepointService.of(table).preview(instant)
+    files.toSeq.sortBy(_._1).map { case (path, names) =>
+      PreviewedStep("keep", write, Some(path), names.size, detail = names.mkString(", "))
     }
   }
+
+  def deletedSavepoint(table: OpenTable, instant: Option[String]): Seq[PreviewedStep] =
+    Seq(PreviewedStep("delete", SavepointService.of(table).find(instant).requested, detail = "savepoint"))
+
+  def restored(scope: ServiceScope, report: RestoreReport, rows: Int): Seq[PreviewedStep] =
+    target(scope.table, report).toSeq ++ rolledBack(scope, report, rows)
+
+  def rolledBack(scope: ServiceScope, report: RestoreReport, rows: Int): Seq[PreviewedStep] =
+    takenBack(report) ++ RestoredRows.of(scope.session, scope.table, scope.settings, report, rows) ++ deleted(report)
+
+  def repairedDuplicates(scope: ServiceScope, partition: Option[String], rows: Int): Seq[PreviewedStep] = {
+    val keyed = StoredKeyForm.settled(scope.settings, scope.table)
+    duplicates(DuplicateRepair.preview(scope.session, scope.table, keyed, partition, rows))
+  }
+
+  def repairedPartitions(scope: ServiceScope): Seq[PreviewedStep] =
+    RepairService.partitions(scope.table, scope.settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
+      PreviewedStep("add", FileNames.path(folder.path, ".hoodie_partition_metadata"), Some(folder.path)))
+
+  def repairedProperties(scope: ServiceScope): Seq[PreviewedStep] =
+    PropertiesService.restore(scope.session, scope.table.storage.basePath.toString, Map.empty, dryRun = true)._2.map(
+      change => set(change.key, change.before, change.after))
+
+  def removedOrphans(table: OpenTable, olderThan: Option[Long]): Seq[PreviewedStep] =
+    RepairService.orphans(table, olderThan).map(f => PreviewedStep("delete", f.path, None, 1, f.sizeBytes, f.reason))
 
   private def of(action: String, slice: FileSlice, detail: String): PreviewedStep =
     PreviewedStep(action, slice.fileId, Some(slice.partitionPath), slice.base.size + slice.logs.size, slice.sizeBytes,
       detail)
 
-  private def compaction(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+  def compaction(scope: ServiceScope): Seq[PreviewedStep] = {
+    import scope._
     CompactionService.requireLogs(table)
     settings.rule
     val planned = table.timeline.pendingCompactions.flatMap(i => table.timeline.compactionPlan(i).groups).toSet
@@ -159,7 +116,8 @@ object ServicePreviews {
     }
   }
 
-  private def logCompaction(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+  def logCompaction(scope: ServiceScope): Seq[PreviewedStep] = {
+    import scope._
     CompactionService.requireLogs(table)
     LogCompactionService.chosen(session, table, settings).map { slice =>
       PreviewedStep("compact", slice.fileId, Some(slice.partitionPath), slice.logs.size,
@@ -167,7 +125,8 @@ object ServicePreviews {
     }
   }
 
-  private def clustering(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] = {
+  def clustering(scope: ServiceScope): Seq[PreviewedStep] = {
+    import scope._
     ClusteringService.check(table, settings)
     val planned = table.timeline.plannedClusterings.flatMap(_._2.groups)
     val chosen  = ClusteringService.plan(table, settings).toSeq.flatMap(_.groups)
@@ -213,17 +172,15 @@ object ServicePreviews {
           before = Some(copy.row).filterNot(_ => isMerged), after = Some(copy.row).filter(_ => copy.wins))
       }
 
-  private def failedWrites(table: OpenTable, settings: WriteConfig): Seq[PreviewedStep] =
+  def failedWrites(scope: ServiceScope): Seq[PreviewedStep] = {
+    import scope._
     Rollback.preview(table.storage, table.config, Transaction.Options.of(settings), table.timeline).map(i =>
       PreviewedStep("roll back", i.requested, detail = s"${i.action}, ${i.state.shown}"))
+  }
 
   /** The properties as they become, and the rows that the rule of the payload class merges otherwise then. */
-  private def upgrade(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      rows: Int
-  ): Seq[PreviewedStep] = {
+  def upgrade(scope: ServiceScope, rows: Int): Seq[PreviewedStep] = {
+    import scope._
     val config   = table.config
     val upgraded = TableUpgrade.preview(config, table.schema)
     val keys     = (config.properties.keySet ++ upgraded.properties.keySet).toSeq.sorted
@@ -233,7 +190,7 @@ object ServicePreviews {
     else {
       StoredKeyForm.requireUpgradable(session, settings, table)
       val logs = if (config.isMergeOnRead) table.view.slices.filter(_.logs.nonEmpty) else Nil
-      failedWrites(table, settings) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
+      failedWrites(scope) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
         RuleComparison.ofUpgrade(session, table, settings, upgraded, rows).steps
     }
   }

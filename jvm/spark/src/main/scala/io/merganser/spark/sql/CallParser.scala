@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.sql.procedures.{CallCommand, Procedure, Procedures}
+import io.merganser.spark.sql.procedures.{CallCommand, Procedure, ProcedureList, Procedures}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{PosParameter, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
@@ -20,8 +20,12 @@ import scala.util.control.NonFatal
  *
  * @param catalogs class names of our catalogs
  */
-final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String])
-    extends DelegatingParser {
+final class CallParser(
+    session: SparkSession,
+    protected val inner: ParserInterface,
+    catalogs: Set[String],
+    procedures: ProcedureList = Procedures
+) extends DelegatingParser {
 
   override protected def own(text: String): Option[LogicalPlan] =
     call(text).orElse(CreateTableLikes.ofText(session, text, inner))
@@ -31,7 +35,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
     CallParser.catalogOf(parts) match {
       case Some(catalog) if !isOurs(catalog) => None
       case catalog =>
-        Procedures.byName(parts.last) match {
+        procedures.byName(parts.last) match {
           case Some(procedure)           => Some(CallParser.command(procedure, call, inner))
           case None if catalog.isDefined => throw unknown(parts)
           case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) =>
@@ -53,7 +57,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   }
 
   private def unknown(parts: Seq[String]): MerganserException =
-    Procedures.unknown(parts.mkString("."))
+    procedures.unknown(parts.mkString("."))
 }
 
 private[sql] object CallParser {
@@ -96,7 +100,7 @@ private[sql] object CallParser {
         throw MerganserException("CALL_ARGUMENT_TWICE", "procedure" -> procedure.name, "argument" -> name)
       names :+= name
     }
-    CallCommand(procedure.name, names, call.arguments.map(value(procedure, _, inner)))
+    CallCommand(procedure, names, call.arguments.map(value(procedure, _, inner)))
   }
 
   private def value(procedure: Procedure, argument: CallText.Argument, inner: ParserInterface): Expression = {

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.ArchiveService
+import io.merganser.spark.service.{ArchiveService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -36,6 +36,9 @@ object ArchiveCommits extends TableProcedure {
     "commits_remaining" -> IntegerType,
     "elapsed_ms" -> LongType
   )
+
+  override val preview: Option[Preview] = Some(Preview("archiving", "min_commits", "max_commits")((scope, given) =>
+      ServicePreviews.archiving(scope, given.int("min_commits"), given.int("max_commits"))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val started = System.nanoTime()

@@ -16,7 +16,9 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * The arguments of one call, checked against the procedure's parameters: each has its parameter's type, or is absent.
  */
-final class Arguments private (val procedure: String, values: Map[String, Any], parts: GivenParts) {
+final class Arguments private (of: Procedure, values: Map[String, Any], parts: GivenParts) {
+
+  private def procedure: String = of.name
 
   def string(parameter: String): Option[String]   = values.get(parameter).map(_.asInstanceOf[String])
   def int(parameter: String): Option[Int]         = values.get(parameter).map(_.asInstanceOf[Long].toInt)
@@ -25,6 +27,10 @@ final class Arguments private (val procedure: String, values: Map[String, Any], 
 
   /** In milliseconds since 1970. */
   def time(parameter: String): Option[Long] = values.get(parameter).map(_.asInstanceOf[Long] / 1000L)
+
+  /** The arguments as text, by parameter in the order of the parameters. */
+  def all: Seq[(String, String)] =
+    of.parameters.map(_.name).flatMap(name => values.get(name).map(v => name -> v.toString))
 
   /** Empty if there are none. */
   def options(parameter: String): Map[String, String] =
@@ -82,6 +88,10 @@ final class Arguments private (val procedure: String, values: Map[String, Any], 
     case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> procedure)
   }
 
+  /** The error of an argument that a call needs. */
+  def missing(parameter: String): MerganserException =
+    MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> procedure, "argument" -> parameter)
+
   /** @throws MerganserException CALL_ARGUMENT_INVALID */
   def invalid(parameter: String, value: String, allowed: String): MerganserException =
     MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> procedure, "argument" -> parameter, "value" -> value,
@@ -121,9 +131,9 @@ object Arguments {
     }.toMap
     def isGiven(p: Parameter) = values.contains(p.name) || p.takesFrame && parts.frame.isDefined
     procedure.parameters.find(p => p.isRequired && !isGiven(p)).foreach { missing =>
-      throw MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> procedure.name, "argument" -> missing.name)
+      throw new Arguments(procedure, values, parts).missing(missing.name)
     }
-    new Arguments(procedure.name, values, parts)
+    new Arguments(procedure, values, parts)
   }
 
   /** None for null, which counts as absent. */

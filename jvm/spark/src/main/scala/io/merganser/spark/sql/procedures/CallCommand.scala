@@ -13,23 +13,20 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
  * @param names  of the parameters that have arguments
  * @param values their arguments in the same order: constants, or markers that the session binds
  */
-final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression])
+final case class CallCommand(procedure: Procedure, names: Seq[String], values: Seq[Expression])
     extends LeafRunnableCommand {
 
-  private def definition: Procedure =
-    Procedures.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
-
-  override val output: Seq[Attribute] = definition.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+  override val output: Seq[Attribute] = procedure.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
   override lazy val metrics: Map[String, SQLMetric] = {
     val context = SparkContext.getOrCreate()
-    definition.measures.map(name => name -> SQLMetrics.createMetric(context, Procedure.shown(name))).toMap
+    procedure.measures.map(name => name -> SQLMetrics.createMetric(context, Procedure.shown(name))).toMap
   }
 
   override def run(session: SparkSession): Seq[Row] = {
-    val arguments = Arguments.check(definition, names.zip(values))
-    arguments.limit(definition) // before anything is done
-    definition.chosen(session, arguments, measured(session, definition.rows(session, arguments))).toList
+    val arguments = Arguments.check(procedure, names.zip(values))
+    arguments.limit(procedure) // before anything is done
+    procedure.chosen(session, arguments, measured(session, procedure.rows(session, arguments))).toList
   }
 
   private def measured(session: SparkSession, rows: Iterator[Row]): Iterator[Row] =
@@ -37,7 +34,7 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
     else {
       val all = rows.toList
       metrics.foreach { case (name, metric) =>
-        val at = definition.result.fieldIndex(name)
+        val at = procedure.result.fieldIndex(name)
         metric.set(all.filterNot(_.isNullAt(at)).map(_.getAs[Number](at).longValue).sum)
       }
       val execution = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.CleaningService
+import io.merganser.spark.service.{CleaningService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.{OptionEntry, Options}
 import io.merganser.table.service.{CleanFile, CleanPreview, CleanReport}
@@ -60,6 +60,9 @@ object RunClean extends TableProcedure {
     "partitions_deleted" -> ArrayType(StringType),
     "files" -> ArrayType(Procedure.columns("path" -> StringType, "size" -> LongType))
   )
+
+  override val preview: Option[Preview] =
+    Some(Preview("clean")((scope, _) => ServicePreviews.clean(scope)))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = arguments.settings(session, table, options(arguments))

@@ -4,7 +4,7 @@ import java.util.Locale
 import java.util.regex.{Pattern, PatternSyntaxException}
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.service.{ClusteringResult, ClusteringService}
+import io.merganser.spark.service.{ClusteringResult, ClusteringService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.PartitionValues
 import io.merganser.table.options.{LayoutStrategy, OptionKind, PartitionFilterMode}
@@ -64,6 +64,10 @@ object RunClustering extends TableProcedure {
       "elapsed_ms" -> LongType,
       "left_because" -> StringType
     ): _*)
+
+  override val preview: Option[Preview] =
+    Some(Preview("clustering", "order", "order_strategy", "predicate")((scope, given) =>
+        ServicePreviews.clustering(scope.copy(settings = withArguments(scope.session, scope.table, given)))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = withArguments(session, table, arguments)

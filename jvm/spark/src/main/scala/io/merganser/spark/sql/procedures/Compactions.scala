@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{CompactionResult, CompactionService, LogCompactionService}
+import io.merganser.spark.service.{CompactionResult, CompactionService, LogCompactionService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, InstantState, OperationType}
@@ -15,6 +15,9 @@ import java.util.Locale
  */
 object RunCompaction extends CompactionProcedure {
   override val name = "run_compaction"
+
+  override val preview: Option[Preview] =
+    Some(Preview("compaction")((scope, _) => ServicePreviews.compaction(scope)))
 
   override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
     CompactionService.schedule(table, settings)
@@ -45,6 +48,9 @@ object RunCompaction extends CompactionProcedure {
 /** CALL run_log_compaction(op => …, table => … | path => …): the same for log compactions, which write log files. */
 object RunLogCompaction extends CompactionProcedure {
   override val name = "run_log_compaction"
+
+  override val preview: Option[Preview] =
+    Some(Preview("log_compaction")((scope, _) => ServicePreviews.logCompaction(scope)))
 
   override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
     LogCompactionService.schedule(session, table, settings)

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{DuplicateCopy, DuplicateRepair}
+import io.merganser.spark.service.{DuplicateCopy, DuplicateRepair, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.StoredKeyForm
 import org.apache.spark.sql.{Row, SparkSession}
@@ -41,6 +41,9 @@ object RepairDeduplicate extends TableProcedure {
     "copies" -> ArrayType(Procedure.columns("record_key" -> StringType, "partition_path" -> StringType,
         "file_id" -> StringType, "commit_time" -> StringType, "wins" -> BooleanType, "row" -> StringType))
   )
+
+  override val preview: Option[Preview] = Some(Preview("repair_duplicates", "partition", "rows")((scope, given) =>
+      ServicePreviews.repairedDuplicates(scope, given.string("partition"), Preview.rows(given))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     arguments.string("repaired_output_path").filter(_.nonEmpty).foreach(folder =>

@@ -62,6 +62,11 @@ trait Procedure {
   /** Of these columns, with whole numbers, the SQL tab shows the sums beside the call. */
   def measures: Seq[String] = Nil
 
+  override def toString: String = name
+
+  /** Of one that is a service of a table. */
+  def preview: Option[Preview] = None
+
   /** A call of it, as Spark's interface shows it. */
   def title(@unused session: SparkSession, @unused arguments: Arguments): String = s"call $name"
 

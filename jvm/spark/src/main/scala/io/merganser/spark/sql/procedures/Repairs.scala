@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{PropertiesService, RepairService}
+import io.merganser.spark.service.{PropertiesService, RepairService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.service.{OrphanFile, PropertyChange}
 import org.apache.spark.sql.{Row, SparkSession}
@@ -34,6 +34,9 @@ object RemoveOrphanFiles extends TableProcedure {
   override val result: StructType = OrphanColumns.result
 
   override val measures: Seq[String] = Seq("size_in_bytes")
+
+  override val preview: Option[Preview] = Some(Preview("remove_orphans", "older_than")((scope, given) =>
+      ServicePreviews.removedOrphans(scope.table, given.time("older_than"))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings  = arguments.settings(session, table)
@@ -75,6 +78,9 @@ object RepairAddPartitionMeta extends TableProcedure {
     "metadata_is_present" -> StringType,
     "action" -> StringType
   )
+
+  override val preview: Option[Preview] =
+    Some(Preview("repair_partitions")((scope, _) => ServicePreviews.repairedPartitions(scope)))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
     RepairService.partitions(table, arguments.settings(session, table)).add(DryRun.of(arguments)).map { folder =>
@@ -158,6 +164,9 @@ object RepairProperties extends Procedure {
   )
 
   override val result: StructType = StructType(PropertyColumns.result ++ Procedure.columns("source" -> StringType))
+
+  override val preview: Option[Preview] =
+    Some(Preview("repair_properties")((scope, _) => ServicePreviews.repairedProperties(scope)))
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val (source, changes) = PropertiesService.restore(session, arguments.tablePath(session),

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.RestoreService
+import io.merganser.spark.service.{RestoreService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.service.RestoreReport
 import io.merganser.table.timeline.Timeline
@@ -25,6 +25,12 @@ object RestoreToInstant extends TableProcedure {
 
   override val result: StructType = Restores.columns("restore_result")
 
+  override val preview: Option[Preview] = Some(Preview("restore", "instant", "rows") { (scope, given) =>
+    val time = given.string("instant").getOrElse(throw given.missing("instant"))
+    val lost = RestoreService.restore(scope.session, scope.table, scope.settings, time, isPreview = true)
+    ServicePreviews.restored(scope, lost, Preview.rows(given))
+  })
+
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
     Restores.row(RestoreService.restore(session, table, arguments.settings(session, table),
         arguments.required("instant_time"), Restores.isPreview(arguments)))
@@ -46,6 +52,12 @@ object RollbackToSavepoint extends TableProcedure {
 
   override val result: StructType = Restores.columns("rollback_savepoint_result")
 
+  override val preview: Option[Preview] = Some(Preview("restore_savepoint", "instant", "rows") { (scope, given) =>
+    val time = given.string("instant")
+    val lost = RestoreService.restoreSavepoint(scope.session, scope.table, scope.settings, time, isPreview = true)
+    ServicePreviews.restored(scope, lost, Preview.rows(given))
+  })
+
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
     Restores.row(RestoreService.restoreSavepoint(session, table, arguments.settings(session, table),
         Restores.instant(arguments), Restores.isPreview(arguments)))
@@ -66,6 +78,12 @@ object RollbackToInstant extends TableProcedure {
   override val measures: Seq[String] = Restores.measures
 
   override val result: StructType = Restores.columns("rollback_result")
+
+  override val preview: Option[Preview] = Some(Preview("rollback", "instant", "rows") { (scope, given) =>
+    val time = given.string("instant")
+    val lost = RestoreService.rollback(scope.session, scope.table, scope.settings, time, isPreview = true)
+    ServicePreviews.rolledBack(scope, lost, Preview.rows(given))
+  })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
     Restores.row(RestoreService.rollback(session, table, arguments.settings(session, table),

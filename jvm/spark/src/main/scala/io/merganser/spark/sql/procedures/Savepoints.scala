@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.service.SavepointService
+import io.merganser.spark.service.{SavepointService, ServicePreviews}
 import io.merganser.table.service.Savepoint
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -24,6 +24,9 @@ object CreateSavepoint extends TableProcedure {
   override val result: StructType = Procedure.columns(
     ("create_savepoint_result" -> BooleanType) +: Savepoints.columns: _*)
 
+  override val preview: Option[Preview] = Some(Preview("savepoint", "instant")((scope, given) =>
+      ServicePreviews.savepoint(scope.table, given.string("instant"))))
+
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val created = SavepointService.of(table, arguments.settings(session, table)).create(
       arguments.string("commit_time").filter(_.nonEmpty),
@@ -44,6 +47,9 @@ object DeleteSavepoint extends TableProcedure {
   )
 
   override val result: StructType = Procedure.columns("delete_savepoint_result" -> BooleanType)
+
+  override val preview: Option[Preview] = Some(Preview("delete_savepoint", "instant")((scope, given) =>
+      ServicePreviews.deletedSavepoint(scope.table, given.string("instant"))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val service = SavepointService.of(table, arguments.settings(session, table))

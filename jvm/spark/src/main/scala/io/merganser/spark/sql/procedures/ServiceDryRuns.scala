@@ -1,35 +1,19 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{PreviewedStep, ServicePreviews}
+import io.merganser.spark.service.{PreviewedStep, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.options.{LayoutStrategy, OptionKind}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /** CALL dry_run_service(service => …, table => … | path => …): what a service would do now. Nothing is changed. */
-object DryRunOfService extends TableProcedure {
+final class DryRunOfService(all: => Seq[Procedure]) extends TableProcedure {
   override val name = "dry_run_service"
 
-  private val names = ServicePreviews.parameters.keys.toSeq.sorted
+  private lazy val previews: Seq[Preview] = all.flatMap(_.preview)
 
-  /** Names of the procedures that run them. */
-  private val procedures: Map[String, String] = Map(
-    RunCompaction.name -> "compaction",
-    RunLogCompaction.name -> "log_compaction",
-    RunClustering.name -> "clustering",
-    RunClean.name -> "clean",
-    ArchiveCommits.name -> "archiving",
-    CreateSavepoint.name -> "savepoint",
-    RestoreToInstant.name -> "restore",
-    RollbackToSavepoint.name -> "restore_savepoint",
-    RollbackToInstant.name -> "rollback",
-    UpgradeTable.name -> "upgrade",
-    RepairDeduplicate.name -> "repair_duplicates",
-    RepairAddPartitionMeta.name -> "repair_partitions",
-    RemoveOrphanFiles.name -> "remove_orphans"
-  )
+  private lazy val names = previews.map(_.service).sorted
 
-  override val parameters: Seq[Parameter] = Seq(
+  override lazy val parameters: Seq[Parameter] = Seq(
     Parameter("service", StringType, s"${names.mkString(", ")}; or the procedure that runs it", isRequired = true),
     Parameter.table,
     Parameter("instant", StringType, "of a savepoint, a restore or a rollback: as of its own procedure"),
@@ -61,32 +45,20 @@ object DryRunOfService extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val named   = arguments.required("service").toLowerCase(java.util.Locale.ROOT)
-    val service = procedures.getOrElse(named, named)
-    val own = ServicePreviews.parameters.getOrElse(service,
+    val service = all.find(_.name == named).flatMap(_.preview).fold(named)(_.service)
+    val preview = previews.find(_.service == service).getOrElse(
       throw arguments.invalid("service", service, names.mkString(", ")))
-    val values = Seq("instant", "partition", "order", "order_strategy", "predicate").flatMap(n =>
-      arguments.string(n).map(n -> _)) ++
-      Seq("min_commits", "max_commits", "rows").flatMap(n => arguments.int(n).map(v => n -> v.toString)) ++
-      arguments.time("older_than").map(millis => "older_than" -> millis.toString)
-    values.find { case (parameter, _) => !own.contains(parameter) }.foreach { case (parameter, value) =>
-      throw arguments.invalid(parameter, value, s"none: $service has no such argument")
+    arguments.all.filterNot(a => Common(a._1) || preview.parameters.contains(a._1)).headOption.foreach {
+      case (parameter, value) =>
+        throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
     arguments.int("rows").filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    val configured = arguments.settings(session, table)
-    val settings   = if (service == "clustering") clustering(session, table, arguments, configured) else configured
-    ServicePreviews.of(session, table, settings, service, values.toMap).map(row)
+    preview.steps(ServiceScope(session, table, arguments.settings(session, table)), arguments).map(row)
   }
 
-  private def clustering(
-      session: SparkSession,
-      table: OpenTable,
-      arguments: Arguments,
-      configured: io.merganser.table.settings.WriteConfig
-  ) = ClusteringArguments(configured, arguments.string("order").toSeq.flatMap(OptionKind.NameList.split),
-    arguments.string("order_strategy").map(name =>
-      LayoutStrategy.parse(name).getOrElse(
-        throw arguments.invalid("order_strategy", name, "linear, z-order or hilbert"))), None, None,
-    arguments.string("predicate").map(ClusteringArguments.partitions(session, table, _)))
+  /** Parameters that every service takes. */
+  private val Common =
+    Seq(Parameter.table, Parameter.path, Parameter.filter, Parameter.options).map(_.name).toSet + "service"
 
   private def row(step: PreviewedStep): Row =
     Row(step.action, step.item, step.partitionPath.orNull, step.files, step.bytes, step.detail,

@@ -2,7 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.EmptyTable
-import io.merganser.spark.service.{ServicePreviews, UpgradeService}
+import io.merganser.spark.service.{ServicePreviews, ServiceScope, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.{NamedTables, TableNames}
 import io.merganser.spark.write.place.IndexResolver
@@ -163,6 +163,9 @@ object UpgradeTable extends Procedure {
 
   override val result: StructType = Procedure.columns("result" -> BooleanType, "steps" -> ArrayType(StringType))
 
+  override val preview: Option[Preview] =
+    Some(Preview("upgrade", "rows")((scope, given) => ServicePreviews.upgrade(scope, Preview.rows(given))))
+
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val path = arguments.tablePath(session)
     arguments.string("to_version").filterNot(v => v.toUpperCase(Locale.ROOT) == "NINE" || v == "9")
@@ -170,7 +173,7 @@ object UpgradeTable extends Procedure {
     if (arguments.boolean("dry_run").contains(true)) {
       val table = OpenTable.load(session, path)
       val own   = arguments.settings(session, table, Map.empty)
-      val steps = ServicePreviews.of(session, table, own, "upgrade", Map.empty)
+      val steps = ServicePreviews.upgrade(ServiceScope(session, table, own), Preview.Rows)
       Seq(Row(false, steps.map(_.toString)))
     } else {
       UpgradeService.run(session, path, Map.empty)

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.spark.service.ServicePreviews
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.timeline.{Action, Instant, Timeline}
@@ -89,6 +90,9 @@ object RollbackFailedWrites extends TableProcedure {
 
   override val result: StructType =
     Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
+
+  override val preview: Option[Preview] =
+    Some(Preview("rollback_failed_writes")((scope, _) => ServicePreviews.failedWrites(scope)))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = arguments.settings(session, table)

@@ -24,9 +24,15 @@ object CallList {
   def render: String = Procedures.all.map { call =>
     s"""  ${quoted(call.name)}: {
        |    "parameters": ${lines(call.parameters.map(parameter))},
-       |    "columns": ${lines(call.result.map(c => named(c.name, c.dataType.sql)))}
+       |    "columns": ${lines(call.result.map(c => named(c.name, c.dataType.sql)))}${call.preview.fold("")(dryRun)}
        |  }""".stripMargin
   }.mkString("{\n", ",\n", "\n}\n")
+
+  private def dryRun(preview: Preview): String = {
+    val node = mapper.createObjectNode().put("service", preview.service)
+    preview.parameters.foldLeft(node.putArray("parameters"))(_.add(_))
+    s""",\n    "dry_run": $node"""
+  }
 
   private def parameter(p: Parameter): ObjectNode =
     named(p.name, Arguments.describe(p.dataType)).put("required", p.isRequired).put("default", p.default.orNull)

@@ -63,6 +63,7 @@ class Statements(Transport):
 
     def add_view(self, rows: DataFrame) -> str:
         name = view_name()
+        rows = rows.select("*")  # dropping a view uncaches a frame of the same plan
         if rows.sparkSession is self._spark:
             rows.createOrReplaceTempView(name)
             return name

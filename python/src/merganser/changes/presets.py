@@ -27,34 +27,14 @@ _NAMES = (
     "ogg",
 )
 
-#: The settings of a preset, which the jar has.
-SETTINGS: Mapping[str, str] = {
-    "header": "fields of the envelope that expressions use, by their path, with their types; there a field is `e.` and "
-    "its path",
-    "kind": "what an event is: SQL for 'upsert', 'delete', 'truncate', 'skip:' and a name, or 'refused:' and a reason",
-    "ordering": "columns of a new table that order the events of a key",
-    "stored": "further columns of a new table",
-    "known": "further columns that are filled if the table has them",
-    "before_sequence": "columns of a new table that order events before the columns of `sequence_by` do",
-    "loads": "with `before_sequence`, whether a row is of a full load: a condition on the frame's columns",
-    "after": "the field with the new row; None if the event itself is the row",
-    "before": "the field with the old row, or with its changed columns",
-    "before_is_partial": "whether `before` has only the columns that changed",
-    "row_prefixes": "of a flat event, prefixes of fields that are no columns",
-    "rows": "the field with an array of rows, in an event that has several",
-    "source_table": "the name of the source's table, as SQL",
-    "record_key": "the field with the names of the key columns",
-    "has_schema": "whether the event may be wrapped in `schema` and `payload`",
-    "placeholder": "the value that stands for one that the event does not have",
-    "timestamp_unit": "unit of timestamps that are numbers, in events without a schema: millis, micros or nanos",
-    "decimals": "how events without a schema write decimals: base64 (Debezium's precise) or text",
-    "binaries": "how events write bytes: base64, base64url, hex or latin1, a character for each byte",
-    "texts": "whether numbers may be strings",
-    "types": "the field with MySQL's type of each column",
-    "omits_nulls": "whether a row leaves out the columns that are null",
-    "tombstones": "what an event without a value is: skip, as it follows a delete that has one, or refuse",
-    "options": "settings of a table created for this preset, by their `hoodie.*` names",
-}
+#: What each is: docs/apply-changes.md.
+# fmt: off
+_SETTINGS = (
+    "header", "kind", "ordering", "stored", "known", "before_sequence", "loads", "after", "before",
+    "before_is_partial", "row_prefixes", "rows", "source_table", "record_key", "has_schema", "placeholder",
+    "timestamp_unit", "decimals", "binaries", "texts", "types", "omits_nulls", "tombstones", "options",
+)
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -78,8 +58,7 @@ class Preset:
 
     Attributes:
         name: Its name.
-        settings: Those of :data:`SETTINGS` that are not the preset's own; with ``kind``, there need be none of the
-            name.
+        settings: Those that are not the preset's own, as ``docs/apply-changes.md`` lists them.
     """
 
     name: str
@@ -91,8 +70,8 @@ class Preset:
         Raises:
             ValueError: A setting does not exist.
         """
-        for unknown in sorted(set(settings) - set(SETTINGS)):
-            raise ValueError(f"A preset has no setting '{unknown}'; it has {', '.join(SETTINGS)}")
+        for unknown in sorted(set(settings) - set(_SETTINGS)):
+            raise ValueError(f"A preset has no setting '{unknown}'; it has {', '.join(_SETTINGS)}")
         return Preset(self.name, {**self.settings, **settings})
 
     def _wire(self) -> str:

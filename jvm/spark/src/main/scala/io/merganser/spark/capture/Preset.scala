@@ -14,36 +14,7 @@ import scala.util.Try
  */
 final case class EventColumn(name: String, dataType: String, sql: String)
 
-/**
- * How to read one tool's change events.
- *
- * @param header          fields of the envelope that expressions use, by their path, with their types. In the
- *                        expressions a field is `e.` and its path
- * @param kind            what an event is: SQL for one of [[EventKind]]
- * @param ordering        columns of a new table that order the events of a key
- * @param stored          further columns of a new table
- * @param known           further columns that are filled if the table has them
- * @param beforeSequence  columns of a new table that order events before the columns of `sequence_by` do
- * @param loads           with `beforeSequence`, whether a row is of a full load: a condition on the frame's columns.
- *                        None: it has no operation, or is an insert without a value of `sequence_by`
- * @param after           the field with the new row; None if the event itself is the row
- * @param before          the field with the old row, or with its changed columns
- * @param beforeIsPartial whether `before` has only the columns that changed
- * @param rowPrefixes     of a flat event, prefixes of fields that are no columns
- * @param rows            the field with an array of rows, in an event that has several
- * @param sourceTable     the name of the source's table, as SQL
- * @param recordKey       the field with the names of the key columns
- * @param hasSchema       whether the event may be wrapped in `schema` and `payload`
- * @param placeholder     the value that stands for one that the event does not have
- * @param timestampUnit   unit of timestamps that are numbers, in events without a schema
- * @param decimals        how events without a schema write decimals: base64, or text for numbers and strings
- * @param binaries        how events write bytes: base64, base64url, hex, or latin1, a character for each byte
- * @param texts           whether numbers may be strings
- * @param types           the field with MySQL's type of each column
- * @param omitsNulls      whether a row leaves out the columns that are null
- * @param tombstones      what an event without a value is: skip, as it follows a delete that has one, or refuse
- * @param options         settings of a table created for this preset
- */
+/** How to read one tool's change events, by the settings that docs/apply-changes.md#settings-of-a-preset describes. */
 final case class Preset(
     name: String,
     header: Seq[(String, String)],

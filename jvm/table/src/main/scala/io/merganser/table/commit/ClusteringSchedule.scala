@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline._
@@ -36,13 +37,12 @@ object ClusteringSchedule {
         throw MerganserException("CLUSTERING_BLOCKED", "path" -> storage, "instant" -> running.requested,
           "version" -> config.version)
       }
-    def publish(chosen: ClusteringPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
+    def publish(chosen: ClusteringPlan, table: LockedTable): Option[Instant] = {
       val content = RequestedReplace.clustering(chosen, path => storage.path(path).toString)
       val action  = actionOf(config)
-      Some(Instant(Transaction.announce(storage, config, timeline, action, content, tableLock), action,
-          InstantState.Requested))
+      Some(Instant(table.announce(action, content), action, InstantState.Requested))
     }
-    CompactionSchedule.planned(storage, config, lock, permits, opened)(requireFree)(plan)(publish)
+    CompactionSchedule.planned(storage, config, TableAccess(lock, permits), opened)(requireFree)(plan)(publish)
   }
 
   /** In the names of pending files. */
@@ -90,14 +90,13 @@ object ClusteringSchedule {
       options: Transaction.Options = Transaction.Options(),
       expiredAfterMs: Long = CompactionSchedule.ExpiredAfterMs
   ): Option[String] =
-    TableLock.hold(storage, options.lock) { lock =>
-      val timeline = Timeline.load(storage, config, options.opened)
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+    LockedTable.of(storage, config, options.access, options.opened) { table =>
+      import table.timeline
       timeline.find(instant.requested, instant.action) match {
         case Some(found) if !found.isCompleted =>
           val alive = CompactionSchedule.runner(storage, config, found, expiredAfterMs)
           if (alive.isEmpty) {
-            lock.requireHeld()
+            table.lock.requireHeld()
             remove(storage, config, timeline, found)
           }
           alive

@@ -5,6 +5,7 @@ import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline}
 
@@ -39,18 +40,17 @@ object CompactionSchedule {
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested,
           "version" -> config.version)
       }
-    def publish(chosen: CompactionPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
-      val free = chosen.operations.filterNot(o => isPlanned(timeline, o.group, action))
+    def publish(chosen: CompactionPlan, table: LockedTable): Option[Instant] = {
+      val free = chosen.operations.filterNot(o => isPlanned(table.timeline, o.group, action))
       if (free.isEmpty) None
       else {
         val extra   = if (free.size < chosen.operations.size) chosen.extra - LoggedPartitions.WholeKey else chosen.extra
         val content = CompactionPlan.encode(chosen.copy(operations = free, extra = extra))
-        val requested = Transaction.announce(storage, config, timeline, action, content, tableLock)
-        Some(Instant(requested, action, InstantState.Requested))
+        Some(Instant(table.announce(action, content), action, InstantState.Requested))
       }
     }
 
-    planned(storage, config, lock, permits, opened)(requireFree)(plan)(publish)
+    planned(storage, config, TableAccess(lock, permits), opened)(requireFree)(plan)(publish)
   }
 
   /**
@@ -63,10 +63,9 @@ object CompactionSchedule {
   private[commit] def planned[P](
       storage: Storage,
       config: TableConfig,
-      lock: TableLock.Settings,
-      permits: Permits,
+      access: TableAccess,
       opened: Option[Timeline]
-  )(require: Timeline => Unit)(plan: Timeline => Option[P])(publish: (P, Timeline, TableLock) => Option[Instant])
+  )(require: Timeline => Unit)(plan: Timeline => Option[P])(publish: (P, LockedTable) => Option[Instant])
       : Option[Instant] = {
 
     /** None if the table changed while it was listed and must be listed again. */
@@ -74,13 +73,12 @@ object CompactionSchedule {
       val seen = Timeline.load(storage, config, opened)
       require(seen)
       val chosen = plan(seen)
-      TableLock.hold(storage, lock) { tableLock =>
-        val now = Timeline.load(storage, config, Some(seen))
-        TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+      LockedTable.of(storage, config, access, Some(seen)) { table =>
+        val now = table.timeline
         require(now)
-        if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, now, tableLock)))
+        if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, table)))
         else if (mayRepeat) None
-        else Some(plan(now).flatMap(publish(_, now, tableLock)))
+        else Some(plan(now).flatMap(publish(_, table)))
       }
     }
     (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts))
@@ -105,9 +103,8 @@ object CompactionSchedule {
       options: Transaction.Options = Transaction.Options(),
       expiredAfterMs: Long = ExpiredAfterMs
   ): Boolean =
-    TableLock.hold(storage, options.lock) { _ =>
-      val timeline = Timeline.load(storage, config, options.opened)
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+    LockedTable.of(storage, config, options.access, options.opened) { table =>
+      import table.timeline
       timeline.find(instant.requested, Action.LogCompaction)
         .filter(found => !found.isCompleted && runner(storage, config, found, expiredAfterMs).isEmpty)
         .map(Rollback.remove(storage, config, timeline, _)).isDefined
@@ -133,13 +130,12 @@ object CompactionSchedule {
       expiredAfterMs: Long = ExpiredAfterMs
   ): Either[String, Transaction] = {
     val withHeartbeat = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
-    TableLock.hold(storage, options.lock) { lock =>
-      val timeline = Timeline.load(storage, config, options.opened)
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+    LockedTable.of(storage, config, options.access, options.opened) { table =>
+      import table.timeline
       timeline.find(instant.requested, instant.action) match {
         case Some(found) if !found.isCompleted =>
           runner(storage, config, found, expiredAfterMs).toLeft {
-            lock.requireHeld()
+            table.lock.requireHeld()
             startRun(storage, config, found, timeline, withHeartbeat)
           }
         case Some(_) => Left("it has been completed meanwhile")

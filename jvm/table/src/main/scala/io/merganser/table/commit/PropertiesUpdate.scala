@@ -2,8 +2,7 @@ package io.merganser.table.commit
 
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
-import io.merganser.table.storage.{Storage, TableLock}
-import io.merganser.table.timeline.Timeline
+import io.merganser.table.storage.Storage
 
 /** A change of hoodie.properties, by ALTER TABLE and by procedures. */
 object PropertiesUpdate {
@@ -21,9 +20,5 @@ object PropertiesUpdate {
       change: Map[String, String] => Map[String, String],
       access: TableAccess = TableAccess()
   ): TableConfig =
-    TableLock.hold(storage, access.lock) { _ =>
-      val config = TableConfig.repair(storage)
-      TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), access.permits)
-      TableConfig.updateUnderLock(storage, change)
-    }
+    LockedTable.repaired(storage, access)(_ => TableConfig.updateUnderLock(storage, change))
 }

@@ -4,7 +4,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CheckedRule, RuleChange}
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.{FileSlice, TableView}
-import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 
 /**
@@ -19,10 +19,8 @@ object RuleUpdate {
    *                                               runs; LOCK_TIMEOUT; no property is changed then
    */
   def run(storage: Storage, access: TableAccess)(change: TableConfig => RuleChange): RuleChange =
-    TableLock.hold(storage, access.lock) { _ =>
-      val config   = TableConfig.repair(storage)
-      val timeline = Timeline.load(storage, config)
-      TableFeatures.requireWritable(storage, config, timeline, access.permits)
+    LockedTable.repaired(storage, access) { table =>
+      import table.{config, timeline}
       val changed = change(config)
       if (changed.parts.nonEmpty) {
         timeline.pending.find(_.action.whenCompleted.isWrite).foreach { i =>
@@ -51,11 +49,9 @@ object RuleUpdate {
    *                                               LOCK_TIMEOUT; no property is changed then
    */
   def record(storage: Storage, access: TableAccess, checked: CheckedRule): Unit =
-    TableLock.hold(storage, access.lock) { _ =>
-      val config = TableConfig.repair(storage)
-      TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), access.permits)
-      if (CheckedRule.idOf(config) != checked.rule)
-        throw RuleChange.refused(config, "its rule was changed while it was checked", "Check it again")
+    LockedTable.repaired(storage, access) { table =>
+      if (CheckedRule.idOf(table.config) != checked.rule)
+        throw RuleChange.refused(table.config, "its rule was changed while it was checked", "Check it again")
       TableConfig.updateUnderLock(storage, _ + (TableConfig.RuleChecked -> checked.text))
       ()
     }

@@ -7,7 +7,7 @@ import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetad
 import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.rule.RecordedRule
-import io.merganser.table.settings.WriteConfig
+import io.merganser.table.settings.{TableAccess, WriteConfig}
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, StorageFailure, TableLock}
 import io.merganser.table.timeline._
 import org.slf4j.LoggerFactory
@@ -318,7 +318,9 @@ object Transaction {
       clusteringUpdates: ClusteringUpdates = ClusteringUpdates.Reject,
       rollsBackClustering: Boolean = false,
       clusteringExpiry: ClusteringSchedule.Expiry = ClusteringSchedule.Expiry()
-  )
+  ) {
+    private[table] def access: TableAccess = TableAccess(lock, permits)
+  }
 
   object Options {
 

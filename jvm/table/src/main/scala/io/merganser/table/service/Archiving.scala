@@ -1,10 +1,10 @@
 package io.merganser.table.service
 
-import io.merganser.table.commit.{AppTransactions, MetadataTable, Rollback, TableFeatures}
+import io.merganser.table.commit.{AppTransactions, LockedTable, MetadataTable, Rollback}
 import io.merganser.table.file.{FileNames, Markers}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.ArchiveConfig
+import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
 import io.merganser.table.timeline._
 import org.slf4j.LoggerFactory
@@ -49,8 +49,7 @@ final class Archiving(
   /**
    * Archives what is due.
    *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, TIMELINE_FILE_UNREADABLE, and what
-   *                                               [[TableFeatures.requireWritable]] throws
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE, and what [[LockedTable.of]] throws
    */
   def run(): Archived = {
     val runs = Iterator.continually(runOnce()).takeWhile(_.instants > 0).toList
@@ -66,15 +65,14 @@ final class Archiving(
   }
 
   /** Archives a limited number of instants, during which other writers wait. */
-  def runOnce(): Archived = TableLock.hold(storage, lock) { held =>
-    val timeline = Timeline.load(storage, config)
-    TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, permits)
+  def runOnce(): Archived = LockedTable.of(storage, config, TableAccess(lock, permits)) { table =>
+    import table.timeline
     val due    = ArchivingPlan.writes(timeline, settings, config.isMergeOnRead).take(MostWrites)
     val writes = if (due.isEmpty) Nil else bounded(timeline, due)
     val all = (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
     if (all.nonEmpty) {
       removeRemains(timeline, writes)
-      move(timeline, all, held)
+      move(timeline, all, table.lock)
     }
     Archived(all.size, all.headOption.map(_.requested), all.lastOption.map(_.requested),
       timeline.completed.size - writes.size)

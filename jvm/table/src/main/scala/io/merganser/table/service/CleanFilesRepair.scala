@@ -1,9 +1,9 @@
 package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.commit.TableFeatures
+import io.merganser.table.commit.LockedTable
 import io.merganser.table.options.Permits
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{Instant, InstantState, Timeline}
 
@@ -19,10 +19,8 @@ final class CleanFilesRepair(
    *
    * @return requested times of the cleans removed
    */
-  def run(): Seq[String] = TableLock.hold(storage, lock) { _ =>
-    val config   = TableConfig.repair(storage)
-    val timeline = Timeline.load(storage, config)
-    TableFeatures.requireWritable(storage, config, timeline, permits)
+  def run(): Seq[String] = LockedTable.repaired(storage, TableAccess(lock, permits)) { table =>
+    import table.timeline
     timeline.pendingCleans.filterNot(hasPlan(timeline, _)).map { clean =>
       // The requested file last: with it alone, the next call removes the clean.
       timeline.filesIn(clean, InstantState.Inflight, InstantState.Requested).foreach(file => storage.delete(file))

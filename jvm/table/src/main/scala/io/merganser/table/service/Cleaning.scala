@@ -2,11 +2,11 @@ package io.merganser.table.service
 
 import java.time.Clock
 
-import io.merganser.table.commit.{MetadataTable, TableFeatures, Transaction}
+import io.merganser.table.commit.{LockedTable, MetadataTable}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
+import io.merganser.table.settings.{CleaningConfig, CleaningPolicy, TableAccess}
 import io.merganser.table.slice.{ChangeFiles, TableView}
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import io.merganser.table.timeline._
@@ -53,7 +53,7 @@ final class Cleaning(
    * After a commit.
    *
    * @return what was done, also the pending cleans of others
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
+   * @throws io.merganser.merge.MerganserException what [[LockedTable.of]] throws
    */
   def automatic(): Seq[CleanReport] =
     if (opened.exists(isFarFromDue)) Nil
@@ -111,12 +111,10 @@ final class Cleaning(
     plan(seen) match {
       case None => Some(None)
       case Some(planned) =>
-        TableLock.hold(storage, lock) { tableLock =>
-          val now = prepared(Some(seen))
+        prepared(seen) { table =>
+          val now = table.timeline
           def publish(chosen: PlannedClean) = {
-            val instant =
-              Transaction.announce(storage, config, now, Action.Clean, CleanPlan.encode(chosen.plan, wholePath),
-                tableLock)
+            val instant = table.announce(Action.Clean, CleanPlan.encode(chosen.plan, wholePath))
             markInflight(instant)
             Some(instant -> chosen)
           }
@@ -127,13 +125,12 @@ final class Cleaning(
     }
   }
 
-  /** The timeline under the lock, of a table that may be changed and has no list of files that would be outdated. */
-  private def prepared(known: Option[Timeline]): Timeline = {
-    val now = Timeline.load(storage, config, known)
-    TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
-    MetadataTable.drop(storage, permits)
-    now
-  }
+  /** Locks the table, which then has no list of files that would be outdated. */
+  private def prepared[T](known: Timeline)(work: LockedTable => T): T =
+    LockedTable.of(storage, config, TableAccess(lock, permits), Some(known)) { table =>
+      MetadataTable.drop(storage, permits)
+      work(table)
+    }
 
   private def wholePath(partition: String, name: String): String =
     storage.path(FileNames.path(partition, name)).toString
@@ -162,8 +159,8 @@ final class Cleaning(
   private def finish(timeline: Timeline): Seq[CleanReport] =
     timeline.pendingCleans.map(_.requested).flatMap { instant =>
       val started = System.nanoTime()
-      val (now, found) = TableLock.hold(storage, lock) { _ =>
-        val now = prepared(Some(timeline))
+      val (now, found) = prepared(timeline) { table =>
+        val now = table.timeline
         val plan = now.find(instant, Action.Clean).filterNot(_.isCompleted).flatMap { clean =>
           val plan = now.cleanPlan(clean)
           if (plan.isEmpty) discard(now, clean)

@@ -1,9 +1,10 @@
 package io.merganser.table.service
 
-import io.merganser.table.commit.TableFeatures
+import io.merganser.table.commit.LockedTable
 import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{MemoryFile, Parallel, Storage, TableLock}
 import io.merganser.table.timeline.Timeline
@@ -75,11 +76,8 @@ final class PartitionRepair(
       found
     }
 
-  private def locked[T](work: TableConfig => T): T = TableLock.hold(storage, lock) { _ =>
-    val config = TableConfig.repair(storage)
-    TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), permits)
-    work(config)
-  }
+  private def locked[T](work: TableConfig => T): T =
+    LockedTable.repaired(storage, TableAccess(lock, permits))(table => work(table.config))
 
   private def toFolder(found: Found, isRepaired: Boolean) = PartitionFolder(found.path, found.hasMetadata, isRepaired)
 

@@ -1,10 +1,10 @@
 package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.commit.TableFeatures
+import io.merganser.table.commit.LockedTable
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.ArchiveConfig
+import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.storage.{Interrupts, Storage, TableLock}
 import io.merganser.table.timeline._
@@ -83,14 +83,13 @@ final class Savepoints(
     val seen    = Timeline.load(storage, config)
     val instant = writeOf(seen, time)
     val listed  = files(seen, instant)
-    TableLock.hold(storage, lock) { held =>
-      val now = Timeline.load(storage, config, Some(seen))
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+    LockedTable.of(storage, config, TableAccess(lock, permits), Some(seen)) { table =>
+      val now    = table.timeline
       val isSame = cleans(now) == cleans(seen) && now.completed.contains(instant)
       if (!isSame && mayRepeat) None
       else {
         val chosen = if (isSame) listed else files(now, writeOf(now, Some(instant.requested)))
-        Some(publish(now, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen), held))
+        Some(publish(now, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen), table.lock))
       }
     }
   }
@@ -103,18 +102,17 @@ final class Savepoints(
    * @throws MerganserException SAVEPOINT_UNKNOWN, LOCK_TIMEOUT; SAVEPOINT_NEEDED if its write would have to be
    *                            archived, and may not be
    */
-  def delete(requested: Option[String]): String = TableLock.hold(storage, lock) { held =>
-    val now = Timeline.load(storage, config)
-    TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+  def delete(requested: Option[String]): String = LockedTable.of(storage, config, TableAccess(lock, permits)) { table =>
+    val now   = table.timeline
     val found = this.found(now.savepoints, requested)
     // Without its savepoint the timeline would begin with this write, and later ones in the history would not count.
     now.completed.find(_.requested == found.requested).filter(isBetweenArchived(now, _)).foreach { write =>
       val archiving = new Archiving(storage, config, ArchiveConfig(), lock, permits)
       if (!archiving.mayMove(now, write))
         throw MerganserException("SAVEPOINT_NEEDED", "path" -> storage, "instant" -> found.requested)
-      archiving.move(now, Seq(write), held)
+      archiving.move(now, Seq(write), table.lock)
     }
-    held.requireHeld()
+    table.lock.requireHeld()
     // The inflight file last: with it alone, the savepoint is still deleted or completed by the next call.
     now.filesIn(found, InstantState.Completed, InstantState.Inflight).foreach(file => storage.delete(file))
     found.requested

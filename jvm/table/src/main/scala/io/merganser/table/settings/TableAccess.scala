@@ -5,7 +5,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.TableLock
 
 /**
- * How a change of only a table's properties locks it, and what the change may do to it.
+ * How a change locks its table, and what it may do to it.
  *
  * @param lock    as of every write of the session
  * @param permits what is refused by default

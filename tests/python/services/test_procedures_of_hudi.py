@@ -101,6 +101,7 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
 
 def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
     own = {
+        "apply_changes",
         "change_rule",
         "check_keys",
         "check_rule",
@@ -110,6 +111,7 @@ def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> 
         "show_dry_run",
         "show_merge_config",
         "create_table",
+        "create_table_for_changes",
         "describe_table",
         "explain_record",
         "help",

@@ -94,7 +94,7 @@ object AfterCommit {
   ): Seq[(TableService, Throwable)] = {
     val taken = BackgroundServices.taken(table, settings)
     val failed = TableService.all.flatMap { service =>
-      Failures.of(if (taken.contains(service)) service.prepare(table, settings)
+      Failures.of(if (taken.contains(service)) service.prepare(session, table, settings)
         else service.inline(session, table, settings)).map(service -> _)
     }
     BackgroundServices.request(session, table, settings, taken)

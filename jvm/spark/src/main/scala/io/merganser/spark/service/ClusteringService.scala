@@ -38,29 +38,18 @@ final case class ClusteringResult(
     rowsWritten: Long,
     bytesWritten: Long,
     elapsedMs: Long,
-    skipped: Seq[SkippedClustering] = Nil
-)
-
-object ClusteringResult {
-
-  /** What several runs did, one after the other. */
-  private[service] def joined(results: Seq[ClusteringResult]): ClusteringResult =
-    results.foldLeft(ClusteringResult(Nil, 0, 0, 0, 0, 0)) { (a, b) =>
-      ClusteringResult(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
-        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, a.elapsedMs + b.elapsedMs,
-        a.skipped ++ b.skipped)
-    }
+    skipped: Seq[SkippedRun] = Nil
+) extends PlannedResult {
+  override def newest: Option[String] = done.lastOption
 }
 
-/** A planned clustering that was not run, and why. */
-final case class SkippedClustering(instant: String, reason: String, isRolledBack: Boolean)
-
 /** Clustering: reads the merged rows of file groups, sorts them, writes new ones, and replaces the old ones by them. */
-object ClusteringService {
+object ClusteringService
+    extends PlannedService[ClusteringResult]("clustering", "run_clustering", "CLUSTERING_BLOCKED") {
 
   private val Log = LoggerFactory.getLogger(classOf[ClusteringResult])
 
-  private val RunProcedure = "run_clustering"
+  override def planned(table: OpenTable): Seq[Instant] = table.timeline.plannedClusterings.map(_._1)
 
   /**
    * Refuses what no clustering can be planned with.
@@ -83,10 +72,13 @@ object ClusteringService {
    *
    * @throws MerganserException what [[check]] and [[ClusteringSchedule.schedule]] throw
    */
-  def schedule(table: OpenTable, settings: WriteConfig): Option[String] = planned(table, settings, runsAtOnce = false)
+  override def schedule(scope: ServiceScope): Option[String] = schedule(scope, runsAtOnce = false)
+
+  override def scheduleDue(scope: ServiceScope): Option[String] = if (isDue(scope)) schedule(scope) else None
 
   /** @param runsAtOnce see [[ClusteringPlan]] */
-  private def planned(table: OpenTable, settings: WriteConfig, runsAtOnce: Boolean): Option[String] = {
+  private def schedule(scope: ServiceScope, runsAtOnce: Boolean): Option[String] = {
+    import scope._
     check(table, settings)
     ClusteringSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
       now => plan(table.as(now), settings).map(_.copy(runsAtOnce = runsAtOnce))
@@ -111,61 +103,36 @@ object ClusteringService {
       case _                   => ()
     }
 
-  /**
-   * Runs planned clusterings, oldest first, and registers the table. Those that another writer runs are left alone;
-   * those whose file groups were written to since are rolled back.
-   *
-   * @param chosen selects the instants to run from all planned ones
-   * @throws MerganserException PLANNED_SERVICE_FAILED if one of several fails, after the others have been run
-   */
-  def run(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String] = identity
-  ): ClusteringResult = {
-    val planned = table.timeline.plannedClusterings.map(_._1)
-    val wanted  = chosen(planned.map(_.requested)).toSet
-    registered(session, table, settings, runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
-  }
+  override protected def followsWrites(settings: WriteConfig): Boolean =
+    settings.clustering.isInline || settings.clustering.isScheduled
 
-  /** Plans a clustering, and runs it and those that others planned; registers the table. Throws as [[run]] does. */
-  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult =
-    registered(session, table, settings, runWith(planned(table, settings, runsAtOnce = true), session, table, settings))
+  override protected def runsInWrites(settings: WriteConfig): Boolean = settings.clustering.isInline
 
-  /** After a write: clusters, or schedules a clustering, if one is due and configured. */
-  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
-    val config = settings.clustering
-    if (config.isInline || config.isScheduled) {
-      val now = table.refreshed()
-      if (ClusteringDue.isDue(config, now.timeline)) {
-        if (!config.isInline) { schedule(now, settings); () }
-        else joined(now, runWith(planned(now, settings, runsAtOnce = true), session, now, settings))
-      }
-    }
-  }
+  override protected def isDue(scope: ServiceScope): Boolean =
+    ClusteringDue.isDue(scope.settings.clustering, scope.table.timeline)
 
-  /**
-   * Plans a clustering if one is due and no write is running, whose commit it could refuse, and runs all that are
-   * planned. Throws as [[run]] does.
-   */
-  private[service] def dueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult = {
-    val isDue = ClusteringDue.isDue(settings.clustering, table.timeline) && table.timeline.runningWrites.isEmpty
-    val added = if (isDue) planned(table, settings, runsAtOnce = true) else None
-    registered(session, table, settings, runWith(added, session, table, settings))
+  override protected def planAndRun(scope: ServiceScope): PlannedRuns[ClusteringResult] =
+    runWith(schedule(scope, runsAtOnce = true), scope)
+
+  override protected def planAndRunDue(scope: ServiceScope): PlannedRuns[ClusteringResult] = planAndRun(scope)
+
+  /** Plans one if it is due and no write is running, whose commit it could refuse. */
+  override protected def runDue(scope: ServiceScope, plans: Boolean): ClusteringResult = {
+    val plansNow = isDue(scope) && scope.table.timeline.runningWrites.isEmpty
+    registered(scope, runWith(if (plansNow) schedule(scope, runsAtOnce = true) else None, scope))
   }
 
   /**
    * Runs a clustering that was planned for this run. If it fails, its plan is rolled back: it would refuse later writes
    * to its groups, and with them the run that follows a write.
    */
-  private def orPurged[T](table: OpenTable, settings: WriteConfig, instant: Instant)(run: => T): T =
+  private def orPurged[T](scope: ServiceScope, instant: Instant)(run: => T): T =
     try run
     catch {
       case failure: Throwable =>
         // A query that is stopped interrupts its thread.
         val wasInterrupted = Thread.interrupted()
-        try { purge(table.refreshed(), settings, Seq(instant.requested)); () }
+        try { purge(scope.refreshed, Seq(instant.requested)); () }
         catch { case NonFatal(second) => failure.addSuppressed(second) }
         finally if (wasInterrupted) Thread.currentThread.interrupt()
         throw failure
@@ -176,26 +143,20 @@ object ClusteringService {
    *
    * @return those that were not, with the reason
    */
-  def purge(table: OpenTable, settings: WriteConfig, instants: Seq[String]): Seq[SkippedClustering] =
-    table.timeline.plannedClusterings.map(_._1).filter(i => instants.contains(i.requested)).flatMap { instant =>
-      ClusteringSchedule.rollback(table.storage, table.config, instant, options(table, settings),
-        settings.heartbeatExpiryMs).map(SkippedClustering(instant.requested, _, isRolledBack = false))
+  def purge(scope: ServiceScope, instants: Seq[String]): Seq[SkippedRun] = {
+    import scope._
+    planned(table).filter(i => instants.contains(i.requested)).flatMap { instant =>
+      ClusteringSchedule.rollback(table.storage, table.config, instant, options(scope), settings.heartbeatExpiryMs)
+        .map(SkippedRun(instant.requested, _))
     }
-
-  private def joined(table: OpenTable, runs: PlannedRuns[ClusteringResult]): ClusteringResult = {
-    runs.requireAll(table, "clustering", RunProcedure)
-    ClusteringResult.joined(runs.done)
   }
 
-  private def registered(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      runs: PlannedRuns[ClusteringResult]
-  ): ClusteringResult = {
-    runs.done.flatMap(_.done).lastOption.foreach(Registration.after(session, table, settings, _))
-    joined(table, runs)
-  }
+  override protected def joined(results: Seq[ClusteringResult]): ClusteringResult =
+    results.foldLeft(ClusteringResult(Nil, 0, 0, 0, 0, 0)) { (a, b) =>
+      ClusteringResult(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
+        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, a.elapsedMs + b.elapsedMs,
+        a.skipped ++ b.skipped)
+    }
 
   /**
    * Runs all planned clusterings.
@@ -203,48 +164,32 @@ object ClusteringService {
    * @param added the one that was planned for this run. It is the first, as it counts as abandoned while nobody runs
    * it.
    */
-  private def runWith(
-      added: Option[String],
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): PlannedRuns[ClusteringResult] = {
-    val now           = table.refreshed()
-    val (own, others) = now.timeline.plannedClusterings.map(_._1).partition(i => added.contains(i.requested))
-    runAll(session, now, settings, own ++ others, added)
+  private def runWith(added: Option[String], scope: ServiceScope): PlannedRuns[ClusteringResult] = {
+    val now           = scope.refreshed
+    val (own, others) = planned(now.table).partition(i => added.contains(i.requested))
+    runs(now, own ++ others, added)
   }
 
-  private def runAll(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      planned: Seq[Instant],
-      added: Option[String] = None
-  ): PlannedRuns[ClusteringResult] = PlannedRuns.each(planned) { instant =>
-    val started = System.nanoTime()
-    def run = ServiceStep(session, table, s"clustering ${instant.requested}") {
-      execute(session, table, instant, settings).copy(elapsedMs = elapsed(started))
+  override protected def runs(scope: ServiceScope, planned: Seq[Instant]): PlannedRuns[ClusteringResult] =
+    runs(scope, planned, added = None)
+
+  private def runs(scope: ServiceScope, planned: Seq[Instant], added: Option[String]): PlannedRuns[ClusteringResult] =
+    PlannedRuns.each(planned) { instant =>
+      val started = System.nanoTime()
+      def run = ServiceStep(scope.session, scope.table, s"clustering ${instant.requested}") {
+        execute(scope, instant).copy(elapsedMs = elapsed(started))
+      }
+      if (added.contains(instant.requested)) orPurged(scope, instant)(run) else run
     }
-    if (added.contains(instant.requested)) orPurged(table, settings, instant)(run) else run
-  }
 
   private def skipped(table: OpenTable, instant: Instant, reason: String, isRolledBack: Boolean): ClusteringResult = {
     Log.warn(s"clustering ${instant.requested} of ${table.storage} is not run: $reason")
-    ClusteringResult.joined(Nil).copy(skipped = Seq(SkippedClustering(instant.requested, reason, isRolledBack)))
+    joined(Nil).copy(skipped = Seq(SkippedRun(instant.requested, reason, isRolledBack)))
   }
 
-  /** The transaction is that of the write before an inline clustering, and is committed with it. */
-  private def options(table: OpenTable, settings: WriteConfig): Transaction.Options =
-    Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs),
-      opened = Some(table.timeline), transaction = None)
-
-  private def execute(
-      session: SparkSession,
-      table: OpenTable,
-      instant: Instant,
-      settings: WriteConfig
-  ): ClusteringResult = {
-    val options = this.options(table, settings)
+  private def execute(scope: ServiceScope, instant: Instant): ClusteringResult = {
+    import scope._
+    val options = this.options(scope)
     settings.rule // if its class is not there, nothing is begun
     ClusteringSchedule.claim(table.storage, table.config, instant, options, settings.heartbeatExpiryMs) match {
       case Left(reason) => skipped(table, instant, reason, isRolledBack = false)
@@ -279,10 +224,7 @@ object ClusteringService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[Either[String, ClusteringResult]] = {
-    // In a table with versions of its columns, a file has those of its instant.
-    val seen =
-      if (table.timeline.history.isEmpty) table
-      else Some(table.asOfInstant(instant.requested)).filter(_.schema.nonEmpty).getOrElse(table)
+    val seen    = columnsAsOf(table, instant)
     val schema  = seen.schema
     val run     = transaction.runNumber
     val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)

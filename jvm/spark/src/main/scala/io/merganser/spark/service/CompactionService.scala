@@ -25,31 +25,30 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
-object CompactionService {
+object CompactionService extends CompactionRuns("compaction", "run_compaction") {
+
+  override def planned(table: OpenTable): Seq[Instant] = table.timeline.pendingCompactions
 
   /** Plans a compaction of the slices that the configured strategy chooses; None if there are none. */
-  def schedule(table: OpenTable, settings: WriteConfig): Option[String] =
-    schedule(table, settings, listsAll = true).map(_.requested)
+  override def schedule(scope: ServiceScope): Option[String] = schedule(scope, listsAll = true).map(_.requested)
 
-  /**
-   * Plans a compaction if one is due.
-   *
-   * @param yields not while an overwrite is running, which could not be committed then
-   * @return the instant, if there is something to compact
-   */
-  def scheduleDue(table: OpenTable, settings: WriteConfig, yields: Boolean = false): Option[String] =
-    if (isPlanned(table, settings)) None
-    else if (table.config.isMergeOnRead && !CompactionDue.isDue(settings.compaction, table.timeline, localTime(table)))
-      None
-    else schedule(table, settings, listsAll = false, yields).map(_.requested)
+  /** Not while an overwrite is running, which could not be committed then. */
+  override def scheduleDue(scope: ServiceScope): Option[String] = scheduleDue(scope, yields = true)
+
+  private def scheduleDue(scope: ServiceScope, yields: Boolean): Option[String] =
+    if (isPlanned(scope) || scope.table.config.isMergeOnRead && !isDue(scope)) None
+    else schedule(scope, listsAll = false, yields).map(_.requested)
+
+  /** In a write that leaves the compaction to the background. */
+  private[service] def prepare(scope: ServiceScope): Unit =
+    if (scope.settings.compaction.followsWrites) planInWrite(scope.refreshed)
+
+  /** Beside an overwrite, too. */
+  override protected def planInWrite(scope: ServiceScope): Unit = { scheduleDue(scope, yields = false); () }
 
   /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
-  private def schedule(
-      table: OpenTable,
-      settings: WriteConfig,
-      listsAll: Boolean,
-      yields: Boolean = false
-  ): Option[Instant] = {
+  private def schedule(scope: ServiceScope, listsAll: Boolean, yields: Boolean = false): Option[Instant] = {
+    import scope._
     requireLogs(table)
     settings.rule // if its class is not there, nothing is planned
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
@@ -88,29 +87,10 @@ object CompactionService {
   private def operation(slice: FileSlice): CompactionOperation =
     CompactionPlan.operation(slice.group, slice.baseInstant, slice.base, slice.logs)
 
-  /**
-   * Runs planned compactions, oldest first, and registers the table. Those that another writer runs are left alone.
-   *
-   * @param chosen selects the instants to run from all planned ones
-   * @throws MerganserException PLANNED_SERVICE_FAILED if one of several fails, after the others have been run
-   */
-  def run(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String] = identity
-  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.Compaction) {
-    runAll(session, table, settings, CompactionRuns.chosen(table, Action.Compaction, chosen))
-  }
-
-  private def runAll(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      planned: Seq[Instant]
-  ): PlannedRuns[CompactionResult] = {
-    val runs = CompactionRuns.each(table, planned) { instant =>
-      CompactionRuns.claim(table, instant, settings).map { claimed =>
+  override protected def runs(scope: ServiceScope, planned: Seq[Instant]): PlannedRuns[CompactionResult] = {
+    import scope._
+    val runs = each(table, planned) { instant =>
+      claim(scope, instant).map { claimed =>
         val now = new OpenTable(table.storage, table.config, claimed.timeline)
         ServiceStep(session, table, s"compaction ${instant.requested}") {
           claimed.run(rewrite(session, now, instant, settings, _))
@@ -118,66 +98,51 @@ object CompactionService {
       }
     }
     if (runs.done.exists(_.instant.isDefined) && table.timeline.pendingLogCompactions.nonEmpty)
-      CompactionRuns.cancelUseless(table.refreshed(), settings)
+      LogCompactionService.cancelUseless(scope.refreshed)
     runs
   }
 
-  /** Runs compactions that others planned, too, and registers the table. */
-  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    CompactionRuns.registered(session, table, settings, Action.Compaction)(
-      scheduleAndRun(session, table, settings, listsAll = true))
+  override protected def planAndRun(scope: ServiceScope): PlannedRuns[CompactionResult] =
+    planAndRun(scope, listsAll = true)
+
+  private def planAndRun(scope: ServiceScope, listsAll: Boolean): PlannedRuns[CompactionResult] = {
+    val added = schedule(scope, listsAll)
+    runs(scope, (planned(scope.table) ++ added).distinct)
+  }
+
+  override protected def planAndRunDue(scope: ServiceScope): PlannedRuns[CompactionResult] =
+    if (isPlanned(scope)) runs(scope, planned(scope.table)) else planAndRun(scope, listsAll = false)
+
+  override protected def runDue(scope: ServiceScope, plans: Boolean): CompactionResult = {
+    if (plans) scheduleDue(scope)
+    run(scope.refreshed)
+  }
 
   /**
    * Compacts all file slices, whichever of them the table's compactions take, also those with logs that were written
    * after a compaction had been planned.
    */
-  private[service] def compactAll(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
-    val compaction = settings.compaction
+  private[service] def compactAll(scope: ServiceScope): Unit = {
+    val compaction = scope.settings.compaction
     val choice     = compaction.choice.copy(strategies = Seq(CompactionStrategy.UnBounded))
-    val ofAll      = settings.copy(compaction = compaction.copy(choice = choice))
-    scheduleAndRun(session, table, ofAll)
-    if (table.timeline.pendingCompactions.nonEmpty) scheduleAndRun(session, table.refreshed(), ofAll)
+    val ofAll      = scope.copy(settings = scope.settings.copy(compaction = compaction.copy(choice = choice)))
+    scheduleAndRun(ofAll)
+    if (planned(scope.table).nonEmpty) scheduleAndRun(ofAll.refreshed)
     ()
   }
 
-  /** As [[scheduleAndRun]], but plans a compaction only if one is due. */
-  def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
-    scheduleDue(table, settings, yields = true)
-    run(session, table.refreshed(), settings)
-  }
+  override protected def followsWrites(settings: WriteConfig): Boolean = settings.compaction.followsWrites
+  override protected def runsInWrites(settings: WriteConfig): Boolean  = settings.compaction.isInline
 
-  private def scheduleAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      listsAll: Boolean
-  ): PlannedRuns[CompactionResult] = {
-    val planned = schedule(table, settings, listsAll)
-    runAll(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
-  }
-
-  /** After a write: compacts, or schedules a compaction, if one is due and configured. */
-  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
-    val config = settings.compaction
-    if (config.followsWrites) {
-      val now = table.refreshed()
-      if (!config.isInline) { scheduleDue(now, settings); () }
-      else if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
-        val runs =
-          if (isPlanned(now, settings)) runAll(session, now, settings, now.timeline.pendingCompactions)
-          else scheduleAndRun(session, now, settings, listsAll = false)
-        CompactionRuns.joined(now, Action.Compaction, runs)
-        ()
-      }
-    }
-  }
+  override protected def isDue(scope: ServiceScope): Boolean =
+    CompactionDue.isDue(scope.settings.compaction, scope.table.timeline, localTime(scope.table))
 
   /**
    * Whether what is overdue may be planned already. Until that is compacted, each write finds the same number of logs:
    * each would plan, and run, a compaction of all other slices.
    */
-  private def isPlanned(table: OpenTable, settings: WriteConfig): Boolean =
-    settings.compaction.isOverdue && table.timeline.pendingCompactions.nonEmpty
+  private def isPlanned(scope: ServiceScope): Boolean =
+    scope.settings.compaction.isOverdue && planned(scope.table).nonEmpty
 
   /** A sentence about a file group with very many logs if the configured strategies take no slice like its own. */
   private[service] def neverTaken(table: OpenTable, settings: WriteConfig, group: FileGroupId): Option[String] = {
@@ -206,7 +171,7 @@ object CompactionService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    val seen    = CompactionRuns.columnsAsOf(table, instant)
+    val seen    = columnsAsOf(table, instant)
     val schema  = seen.schema
     val plan    = table.timeline.compactionPlan(instant)
     val slices  = PlannedSlices.of(table.storage, table.config, table.view, plan)

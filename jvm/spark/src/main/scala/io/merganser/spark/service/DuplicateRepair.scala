@@ -163,7 +163,7 @@ object DuplicateRepair {
   private def compact(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit =
     if (table.config.isMergeOnRead)
       AfterCommit.quietly(instant, s"compact the repaired file groups of ${table.storage}") {
-        CompactionService.scheduleAndRun(session, table.refreshed(), settings)
+        CompactionService.scheduleAndRun(ServiceScope(session, table.refreshed(), settings))
         ()
       }
 

@@ -20,19 +20,19 @@ import scala.util.control.NonFatal
  * replace, and take their place in the order of versions. The replaced files stay as long as the slice: reads of
  * earlier times need them, and readers find the place by them.
  */
-object LogCompactionService {
+object LogCompactionService extends CompactionRuns("log compaction", "run_log_compaction") {
+
+  override def planned(table: OpenTable): Seq[Instant] = table.timeline.pendingLogCompactions
 
   /** Plans a log compaction of the slices with enough log blocks; None if there are none. */
-  def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
-    schedule(session, table, settings, listsAll = true).map(_.requested)
+  override def schedule(scope: ServiceScope): Option[String] = schedule(scope, listsAll = true).map(_.requested)
+
+  /** Slices with enough log blocks are all that is due. */
+  override def scheduleDue(scope: ServiceScope): Option[String] = schedule(scope)
 
   /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
-  private def schedule(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      listsAll: Boolean
-  ): Option[Instant] = {
+  private def schedule(scope: ServiceScope, listsAll: Boolean): Option[Instant] = {
+    import scope._
     if (!table.config.isMergeOnRead)
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
     // Read once, by Spark: the last attempt is made under the table's lock, for which other writers wait.
@@ -77,79 +77,63 @@ object LogCompactionService {
       }
     }
 
-  /**
-   * Runs planned log compactions, oldest first, and registers the table. Those that another writer runs are left alone;
-   * a plan whose slices have been compacted meanwhile is removed.
-   */
-  def run(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String] = identity
-  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction) {
-    runAll(session, table, settings, CompactionRuns.chosen(table, Action.LogCompaction, chosen))
+  /** Removes those whose slices have all been compacted: they would hold back cleans and archivings. */
+  private[service] def cancelUseless(scope: ServiceScope): Unit = {
+    val table = scope.table
+    planned(table).filter { instant =>
+      LogCompactionSelection.current(table.timeline.compactionPlan(instant), table.view, table.timeline).isEmpty
+    }.foreach(cancel(scope, _))
   }
 
-  /** Runs log compactions that others planned, too, and registers the table. */
-  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
-    CompactionRuns.registered(session, table, settings, Action.LogCompaction)(
-      scheduleAndRun(session, table, settings, listsAll = true))
+  override protected def followsWrites(settings: WriteConfig): Boolean = settings.compaction.logs.isInline
+  override protected def runsInWrites(settings: WriteConfig): Boolean  = true
+  override protected def isDue(scope: ServiceScope): Boolean           = true
 
-  /** As [[scheduleAndRun]], of the partitions that have logs. */
-  private[service] def scheduleAndRunLogged(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): CompactionResult = CompactionRuns.registered(session, table, settings, Action.LogCompaction)(
-    scheduleAndRun(session, table, settings, listsAll = false))
+  override protected def planAndRun(scope: ServiceScope): PlannedRuns[CompactionResult] =
+    planAndRun(scope, listsAll = true)
 
-  /** After a write, if it is configured. */
-  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-    if (settings.compaction.logs.isInline) {
-      val now = table.refreshed()
-      CompactionRuns.joined(now, Action.LogCompaction, scheduleAndRun(session, now, settings, listsAll = false))
-      ()
-    }
+  /** Of the partitions that have logs. */
+  override protected def planAndRunDue(scope: ServiceScope): PlannedRuns[CompactionResult] =
+    planAndRun(scope, listsAll = false)
 
-  private def scheduleAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      listsAll: Boolean
-  ): PlannedRuns[CompactionResult] = {
-    val pending = table.timeline.pendingLogCompactions
-    val planned = schedule(session, table, settings, listsAll)
-    val runs    = runAll(session, table, settings, (pending ++ planned).distinct)
-    val isIdle  = runs.failed.isEmpty && runs.done.forall(r => r.instant.isEmpty && r.skipped.isEmpty)
-    if (pending.isEmpty || !isIdle) runs
+  override protected def runDue(scope: ServiceScope, plans: Boolean): CompactionResult =
+    if (plans) registered(scope, planAndRunDue(scope)) else run(scope)
+
+  override def scheduleDueAndRun(scope: ServiceScope): CompactionResult = scheduleAndRun(scope)
+
+  private def planAndRun(scope: ServiceScope, listsAll: Boolean): PlannedRuns[CompactionResult] = {
+    val pending = planned(scope.table)
+    val added   = schedule(scope, listsAll)
+    val done    = runs(scope, (pending ++ added).distinct)
+    val isIdle  = done.failed.isEmpty && done.done.forall(r => r.instant.isEmpty && r.skipped.isEmpty)
+    if (pending.isEmpty || !isIdle) done
     else {
       // The old plans were useless and have been removed: their slices are free for a new one.
-      val now = table.refreshed()
-      runAll(session, now, settings, schedule(session, now, settings, listsAll).toSeq)
+      val now = scope.refreshed
+      runs(now, schedule(now, listsAll).toSeq)
     }
   }
 
-  private def runAll(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      planned: Seq[Instant]
-  ): PlannedRuns[CompactionResult] = CompactionRuns.each(table, planned) { instant =>
-    CompactionRuns.claim(table, instant, settings).flatMap { claimed =>
-      val now = new OpenTable(table.storage, table.config, claimed.timeline)
-      try {
-        val result = ServiceStep(session, table, s"log compaction ${instant.requested}") {
-          claimed.run(rewrite(session, now, instant, settings, _))
+  /** A plan whose slices have been compacted meanwhile is removed. */
+  override protected def runs(scope: ServiceScope, planned: Seq[Instant]): PlannedRuns[CompactionResult] = {
+    import scope._
+    each(table, planned) { instant =>
+      claim(scope, instant).flatMap { claimed =>
+        val now = new OpenTable(table.storage, table.config, claimed.timeline)
+        try {
+          val result = ServiceStep(session, table, s"log compaction ${instant.requested}") {
+            claimed.run(rewrite(session, now, instant, settings, _))
+          }
+          if (result.instant.isEmpty) cancel(scope.refreshed, instant)
+          Right(result)
+        } catch {
+          case e: MerganserException if e.condition == "COMPACTION_CONFLICT" => Left(e.parameters("reason").toString)
+          case NonFatal(error)                                               =>
+            // Nothing depends on the plan, and it would hold back cleans and archivings.
+            try cancel(scope.refreshed, instant)
+            catch { case NonFatal(second) => error.addSuppressed(second) }
+            throw error
         }
-        if (result.instant.isEmpty) CompactionRuns.cancel(table.refreshed(), instant, settings)
-        Right(result)
-      } catch {
-        case e: MerganserException if e.condition == "COMPACTION_CONFLICT" => Left(e.parameters("reason").toString)
-        case NonFatal(error)                                               =>
-          // Nothing depends on the plan, and it would hold back cleans and archivings.
-          try CompactionRuns.cancel(table.refreshed(), instant, settings)
-          catch { case NonFatal(second) => error.addSuppressed(second) }
-          throw error
       }
     }
   }
@@ -173,7 +157,7 @@ object LogCompactionService {
   ): Work[CompactionResult] = {
     val plan   = table.timeline.compactionPlan(instant)
     val slices = LogCompactionSelection.current(plan, table.view, table.timeline)
-    val seen   = CompactionRuns.columnsAsOf(table, instant)
+    val seen   = columnsAsOf(table, instant)
     val schema = seen.schema
     val run    = transaction.runNumber
     // In version 6 a planned file may have blocks of later writes.

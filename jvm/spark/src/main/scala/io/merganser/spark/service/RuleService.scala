@@ -53,7 +53,7 @@ object RuleService {
   ): Result = {
     settings.requireNoDryRun("change the merge rule of", table.config.name)
     val expected = preview(table, set)
-    if (expected.compacted > 0) CompactionService.compactAll(session, table, settings)
+    if (expected.compacted > 0) CompactionService.compactAll(ServiceScope(session, table, settings))
     Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)
   }
 }

@@ -1,6 +1,5 @@
 package io.merganser.spark.service
 
-import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
@@ -47,7 +46,7 @@ private[service] sealed abstract class TableService(
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit
 
   /** In the write, before it leaves the rest to the background. */
-  def prepare(table: OpenTable, settings: WriteConfig): Unit
+  def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit
 
   /**
    * In the background: does what is due.
@@ -61,63 +60,39 @@ private[service] sealed abstract class TableService(
 
 private[service] object TableService {
 
-  /** In version 6 nothing can be planned while a write is running: only what is planned is run, and why is returned. */
-  private def orBlocked[T](condition: String)(run: => T)(runPlanned: => T): (T, Option[String]) =
-    try { (run, None) }
-    catch { case e: MerganserException if e.condition == condition => (runPlanned, Some(e.getMessage)) }
+  /** Of what is planned: compactions and clusterings. */
+  private abstract class Planned(service: PlannedService[_], verb: String, jobs: String)
+      extends TableService(service.name, s"a later write or CALL ${service.procedure} $verb.", Some(jobs)) {
 
-  private object Compaction
-      extends TableService("compaction", "a later write or CALL run_compaction compacts.", Some("hoodiecompact")) {
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      service.inline(ServiceScope(session, table, settings))
+
+    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
+      service.background(ServiceScope(session, table, settings), plans)
+  }
+
+  private object Compaction extends Planned(CompactionService, "compacts", "hoodiecompact") {
 
     override def appliesTo(table: OpenTable): Boolean                      = table.config.isMergeOnRead
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = appliesTo(table)
     override def isAsync(settings: WriteConfig): Boolean                   = settings.compaction.isAsync
 
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      CompactionService.inline(session, table, settings)
-
-    override def prepare(table: OpenTable, settings: WriteConfig): Unit =
-      if (settings.compaction.followsWrites) { CompactionService.scheduleDue(table.refreshed(), settings); () }
-
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
-      val blocked =
-        try {
-          if (plans) CompactionService.scheduleDue(table, settings, yields = true)
-          None
-        } catch { case e: MerganserException if e.condition == "COMPACTION_BLOCKED" => Some(e.getMessage) }
-      val done = CompactionService.run(session, table.refreshed(), settings)
-      ServiceRun(done.instant,
-        done.skipped.headOption.map(s => s"compaction ${s.instant}: ${s.reason}").orElse(blocked))
-    }
+    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      CompactionService.prepare(ServiceScope(session, table, settings))
   }
 
-  private object LogCompaction
-      extends TableService("log compaction", "a later write or CALL run_log_compaction compacts the logs.",
-        Some("hoodiecompact")) {
+  private object LogCompaction extends Planned(LogCompactionService, "compacts the logs", "hoodiecompact") {
 
     override def appliesTo(table: OpenTable): Boolean                      = table.config.isMergeOnRead
     override def isDefault: Boolean                                        = false
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = appliesTo(table)
     override def isAsync(settings: WriteConfig): Boolean                   = false
-
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      LogCompactionService.inline(session, table, settings)
-
-    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
-
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
-      val (done, blocked) = orBlocked("COMPACTION_BLOCKED") {
-        if (plans) LogCompactionService.scheduleAndRunLogged(session, table, settings)
-        else LogCompactionService.run(session, table, settings)
-      }(LogCompactionService.run(session, table.refreshed(), settings))
-      ServiceRun(done.instant,
-        done.skipped.headOption.map(s => s"log compaction ${s.instant}: ${s.reason}")
-          .orElse(blocked))
-    }
   }
 
-  private object Clustering
-      extends TableService("clustering", "a later write or CALL run_clustering clusters.", Some("hoodieclustering")) {
+  // A plan refuses writes to its groups: it is made when it can be run.
+  private object Clustering extends Planned(ClusteringService, "clusters", "hoodieclustering") {
 
     override def appliesTo(table: OpenTable): Boolean                 = true
     override def isDefault: Boolean                                   = false
@@ -125,21 +100,6 @@ private[service] object TableService {
     override def follows(table: OpenTable, settings: WriteConfig): Boolean =
       settings.clustering.isInline || settings.clustering.isScheduled
     override def isAsync(settings: WriteConfig): Boolean = settings.clustering.isAsync
-
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      ClusteringService.inline(session, table, settings)
-
-    // A plan refuses writes to its groups: it is made when it can be run.
-    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
-
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
-      val (done, blocked) = orBlocked("CLUSTERING_BLOCKED")(ClusteringService.dueAndRun(session, table, settings))(
-        ClusteringService.run(session, table.refreshed(), settings))
-      val left = done.skipped.filterNot(_.isRolledBack)
-      ServiceRun(done.done.lastOption,
-        left.headOption.map(s => s"clustering ${s.instant}: ${s.reason}")
-          .orElse(blocked))
-    }
   }
 
   private object Clean extends TableService("clean", "a later write or CALL run_clean cleans.") {
@@ -151,7 +111,7 @@ private[service] object TableService {
     override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
       CleaningService.inline(table, settings)
 
-    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
 
     override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
       ServiceRun(CleaningService.due(table, settings).lastOption.map(_.instant))
@@ -166,7 +126,7 @@ private[service] object TableService {
     override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
       ArchiveService.inline(table, settings)
 
-    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
 
     override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
       ServiceRun(ArchiveService.due(table, settings).last)

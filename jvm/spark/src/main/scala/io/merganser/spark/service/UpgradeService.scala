@@ -28,9 +28,9 @@ object UpgradeService {
       StoredKeyForm.requireUpgradable(session, settings, table)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) {
-        CompactionService.compactAll(session, table.refreshed(), settings)
+        CompactionService.compactAll(ServiceScope(session, table.refreshed(), settings))
         // Their slices are compacted: the plans are removed.
-        LogCompactionService.run(session, table.refreshed(), settings)
+        LogCompactionService.run(ServiceScope(session, table.refreshed(), settings))
       }
       TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
       ()

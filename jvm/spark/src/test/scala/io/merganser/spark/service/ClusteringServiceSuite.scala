@@ -31,18 +31,21 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
 
   private def cluster(table: Storage, options: (String, String)*): ClusteringResult = {
     val open = OpenTable.load(table)
-    ClusteringService.scheduleAndRun(spark, open, WriteConfig.parse(options.toMap, Map.empty, open.config))
+    ClusteringService.scheduleAndRun(scope(open, options.toMap))
   }
 
   private def schedule(table: Storage, options: (String, String)*): Option[String] = {
     val open = OpenTable.load(table)
-    ClusteringService.schedule(open, WriteConfig.parse(options.toMap, Map.empty, open.config))
+    ClusteringService.schedule(scope(open, options.toMap))
   }
 
   private def run(table: Storage, options: (String, String)*): ClusteringResult = {
     val open = OpenTable.load(table)
-    ClusteringService.run(spark, open, WriteConfig.parse(options.toMap, Map.empty, open.config))
+    ClusteringService.run(scope(open, options.toMap))
   }
+
+  private def scope(table: OpenTable, options: Map[String, String]): ServiceScope =
+    ServiceScope(spark, table, WriteConfig.parse(options, Map.empty, table.config))
 
   private def append(table: Storage, changes: String, more: (String, String)*): WriteResult =
     FrameWrite.append(spark, OpenTable.load(table), more.toMap, frame(Notation.changes(changes)))

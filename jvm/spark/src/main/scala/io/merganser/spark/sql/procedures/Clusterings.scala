@@ -4,7 +4,7 @@ import java.util.Locale
 import java.util.regex.{Pattern, PatternSyntaxException}
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.service.{ClusteringResult, ClusteringService, ServicePreviews}
+import io.merganser.spark.service.{ClusteringResult, ClusteringService, ServicePreviews, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.PartitionValues
 import io.merganser.table.options.{LayoutStrategy, OptionKind, PartitionFilterMode}
@@ -70,26 +70,26 @@ object RunClustering extends TableProcedure {
         ServicePreviews.clustering(scope.copy(settings = withArguments(scope.session, scope.table, given)))))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings = withArguments(session, table, arguments)
-    val shows    = arguments.boolean("show_involved_partition").contains(true)
-    val op       = arguments.string("op")
-    val named    = arguments.string("instants").toSeq.flatMap(OptionKind.NameList.split)
-    val default  = if (named.isEmpty) "scheduleandexecute" else "execute"
+    val scope   = ServiceScope(session, table, withArguments(session, table, arguments))
+    val shows   = arguments.boolean("show_involved_partition").contains(true)
+    val op      = arguments.string("op")
+    val named   = arguments.string("instants").toSeq.flatMap(OptionKind.NameList.split)
+    val default = if (named.isEmpty) "scheduleandexecute" else "execute"
     op.getOrElse(default).toLowerCase(Locale.ROOT) match {
       case "purge_pending_instant" if named.nonEmpty =>
-        purge(table, settings, chosen(arguments, named)(planned(table)), shows)
+        purge(scope, chosen(arguments, named)(planned(table)), shows)
       case "run" | "execute" =>
         val plans = table.timeline.plannedClusterings
-        shown(plans, ClusteringService.run(session, table, settings, chosen(arguments, named)(_)), shows)
+        shown(plans, ClusteringService.run(scope, chosen(arguments, named)(_)), shows)
       case wrong if named.nonEmpty =>
         throw arguments.invalid("op", wrong, "execute or purge_pending_instant, where instants are named")
       case "schedule" =>
-        ClusteringService.schedule(table, settings).toSeq.flatMap { instant =>
+        ClusteringService.schedule(scope).toSeq.flatMap { instant =>
           val plans = table.refreshed().timeline.plannedClusterings
           plans.filter(_._1.requested == instant).map { case (i, plan) => pending(i.requested, plan, i.state, shows) }
         }
       case "scheduleandexecute" =>
-        val result = ClusteringService.scheduleAndRun(session, table, settings)
+        val result = ClusteringService.scheduleAndRun(scope)
         shown(Nil, result, shows, Some(table.refreshed()))
       case wrong =>
         throw arguments.invalid("op", wrong,
@@ -109,9 +109,9 @@ object RunClustering extends TableProcedure {
     arguments.int("limit").fold(toRun)(toRun.take)
   }
 
-  private def purge(table: OpenTable, settings: WriteConfig, instants: Seq[String], shows: Boolean): Seq[Row] = {
-    val left = ClusteringService.purge(table, settings, instants).map(s => s.instant -> s.reason).toMap
-    table.timeline.plannedClusterings.collect {
+  private def purge(scope: ServiceScope, instants: Seq[String], shows: Boolean): Seq[Row] = {
+    val left = ClusteringService.purge(scope, instants).map(s => s.instant -> s.reason).toMap
+    scope.table.timeline.plannedClusterings.collect {
       case (i, plan) if instants.contains(i.requested) =>
         val row = ClusteringRow.row(i.requested, Some(plan), i.state, shows)
         Row.fromSeq((if (left.contains(i.requested)) row else row.updated(2, "PURGED")) ++ unmeasured ++

@@ -1,8 +1,14 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{CompactionResult, CompactionService, LogCompactionService, ServicePreviews}
+import io.merganser.spark.service.{
+  CompactionResult,
+  CompactionService,
+  LogCompactionService,
+  PlannedService,
+  ServicePreviews,
+  ServiceScope
+}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, InstantState, OperationType}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -13,74 +19,23 @@ import java.util.Locale
  * CALL run_compaction(op => …, table => … | path => …): plans compactions of a merge-on-read table, runs those planned,
  * or both.
  */
-object RunCompaction extends CompactionProcedure {
-  override val name = "run_compaction"
+object RunCompaction extends CompactionProcedure(CompactionService) {
 
   override val preview: Option[Preview] =
     Some(Preview("compaction")((scope, _) => ServicePreviews.compaction(scope)))
-
-  override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
-    CompactionService.schedule(table, settings)
-
-  override protected def runPlanned(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String]
-  ): CompactionResult = CompactionService.run(session, table, settings, chosen)
-
-  override protected def scheduleAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): CompactionResult = CompactionService.scheduleAndRun(session, table, settings)
-
-  override protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
-    CompactionService.scheduleDue(table, settings, yields = true)
-
-  override protected def scheduleDueAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): CompactionResult = CompactionService.scheduleDueAndRun(session, table, settings)
 }
 
 /** CALL run_log_compaction(op => …, table => … | path => …): the same for log compactions, which write log files. */
-object RunLogCompaction extends CompactionProcedure {
-  override val name = "run_log_compaction"
+object RunLogCompaction extends CompactionProcedure(LogCompactionService) {
 
   override val preview: Option[Preview] =
     Some(Preview("log_compaction")((scope, _) => ServicePreviews.logCompaction(scope)))
-
-  override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
-    LogCompactionService.schedule(session, table, settings)
-
-  override protected def runPlanned(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String]
-  ): CompactionResult = LogCompactionService.run(session, table, settings, chosen)
-
-  override protected def scheduleAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): CompactionResult = LogCompactionService.scheduleAndRun(session, table, settings)
-
-  /** Slices with enough log blocks are all that is due. */
-  override protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
-    schedule(session, table, settings)
-
-  override protected def scheduleDueAndRun(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): CompactionResult = scheduleAndRun(session, table, settings)
 }
 
 /** Plans compactions of one kind, runs those planned, or both. */
-private[procedures] abstract class CompactionProcedure extends TableProcedure {
+private[procedures] abstract class CompactionProcedure(service: PlannedService[CompactionResult])
+    extends TableProcedure {
+  override val name: String = service.procedure
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter("op", StringType, "schedule, run (also execute) or scheduleandexecute", isRequired = true),
@@ -108,34 +63,17 @@ private[procedures] abstract class CompactionProcedure extends TableProcedure {
     "left_because" -> StringType
   )
 
-  protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String]
-
-  /** @param chosen selects the instants to run from all planned ones */
-  protected def runPlanned(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      chosen: Seq[String] => Seq[String]
-  ): CompactionResult
-
-  protected def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult
-
-  protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String]
-
-  protected def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult
-
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings = arguments.settings(session, table)
-    val op       = arguments.required("op")
-    val ifDue    = arguments.boolean("if_due").contains(true)
+    val scope = ServiceScope(session, table, arguments.settings(session, table))
+    val op    = arguments.required("op")
+    val ifDue = arguments.boolean("if_due").contains(true)
     op.toLowerCase(Locale.ROOT) match {
-      case "schedule" if ifDue =>
-        scheduleDue(session, table, settings).map(planned(_, InstantState.Requested)).toSeq
       case "schedule" =>
-        schedule(session, table, settings).map(planned(_, InstantState.Requested)).toSeq
-      case "run" | "execute"             => done(runPlanned(session, table, settings, chosen(arguments)))
-      case "scheduleandexecute" if ifDue => done(scheduleDueAndRun(session, table, settings))
-      case "scheduleandexecute"          => done(scheduleAndRun(session, table, settings))
+        (if (ifDue) service.scheduleDue(scope) else service.schedule(scope)).map(planned(_, InstantState.Requested))
+          .toSeq
+      case "run" | "execute" => done(service.run(scope, chosen(arguments)))
+      case "scheduleandexecute" =>
+        done(if (ifDue) service.scheduleDueAndRun(scope) else service.scheduleAndRun(scope))
       case _ => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
     }
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from sql_steps import Sql, each_kind
 
 import merganser
 from merganser import MerganserError, MergeMode, Table, TableType
+from merganser._calls import services
 from merganser._statements import Statements
-from merganser.cli.services import SERVICES
+from merganser.cli.services import dry_run_service
 
 PAGE = (ROOT / "docs" / "dry-runs.md").read_text()
 DRY = {"spark.merganser.write.dryRun": "true"}
@@ -145,7 +147,7 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     files = listing(path)
     found = {
         name: table.dry_run_service(name, **({"instant": first} if name in ("restore", "savepoint") else {}))
-        for name in SERVICES
+        for name in services()
     }
     assert listing(path) == files
     assert [(step.action, step.files) for step in found["compaction"]] == [("compact", 4)]
@@ -313,3 +315,44 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
     for step in dry:
         if step.action == "set":
             assert after.get(step.item, "not set") == step.detail.split(" -> ")[1], step.item
+
+
+def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_run() -> None:
+    listed = PAGE[PAGE.index("| service | steps |") : PAGE.index("The name of the procedure that runs a service")]
+    method = inspect.getdoc(Table.dry_run_service)
+    command = dry_run_service.help
+    assert services()
+    for name in services():
+        assert f"`{name}`" in listed, name
+        assert name in str(method), name
+        assert name in str(command), name
+
+
+def test_a_write_is_a_dry_run_by_argument_option_or_session_over_both_transports_and_keeps_its_notes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    Table.create(spark, tmp_path / "t", COLUMNS, record_key="id", ordering_by="ts")
+    classic = Table.load(spark, tmp_path / "t")
+    rows = frame(spark, [(1, "a", 5), (2, "b", 6)], COLUMNS)
+    ignored = {"hoodie.metrics.on": "true"}
+    files = listing(tmp_path / "t")
+    for table in (classic, Table(spark, Statements(spark), classic._info)):
+        by_argument = table.upsert(rows, dry_run=True, options=ignored)
+        by_option = table.upsert(rows, options={**ignored, **DRY})
+        spark.conf.set("spark.merganser.write.dryRun", "true")
+        try:
+            by_session = table.upsert(rows, options=ignored)
+        finally:
+            spark.conf.unset("spark.merganser.write.dryRun")
+        for result in (by_argument, by_option, by_session):
+            assert (result.instant, result.inserted) == ("", 2)
+            assert result.dry_run is not None
+            assert (result.dry_run.inserted, len(result.dry_run.rows)) == (2, 2)
+            assert "hoodie.metrics.on" in str(result.ignored_options)
+    assert listing(tmp_path / "t") == files
+
+
+def test_a_limit_of_something_else_cuts_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    save(frame(spark, [(1, "a", 5)], COLUMNS), tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: MOR})
+    call = f"CALL check_keys(path => '{tmp_path / 't'}', limit => 0)"
+    assert [row["rows"] for row in spark.sql(call).collect()] == [1]

@@ -9,30 +9,11 @@ from typing import Any
 import click
 from pyspark.sql import SparkSession
 
+from merganser._calls import services
 from merganser._shown import size
 from merganser.cli._arguments import POSITIVE, Given, every_option, on_table
 from merganser.cli._run import Result, Rows, call
 from merganser.errors import MerganserError
-
-#: Services that have a dry run.
-SERVICES = (
-    "compaction",
-    "log_compaction",
-    "clustering",
-    "clean",
-    "archiving",
-    "savepoint",
-    "delete_savepoint",
-    "restore",
-    "restore_savepoint",
-    "rollback",
-    "rollback_failed_writes",
-    "upgrade",
-    "repair_duplicates",
-    "repair_partitions",
-    "repair_properties",
-    "remove_orphans",
-)
 
 
 @click.command()
@@ -216,7 +197,7 @@ def repair(spark: SparkSession, given: Given, what: str, apply: bool, partition:
 
 @click.command("dry-run")
 @on_table
-@click.argument("service", metavar="SERVICE", type=click.Choice(SERVICES))
+@click.argument("service", metavar="SERVICE", type=click.Choice(sorted(services())))
 @click.option(
     "--instant", metavar="TIME", help="Write of a savepoint, restore or rollback; or a time, of the first two."
 )

@@ -92,10 +92,11 @@ object AfterCommit {
       table: OpenTable,
       settings: WriteConfig
   ): Seq[(TableService, Throwable)] = {
+    val scope = ServiceScope(session, table, settings)
     val taken = BackgroundServices.taken(table, settings)
     val failed = TableService.all.flatMap { service =>
-      Failures.of(if (taken.contains(service)) service.prepare(session, table, settings)
-        else service.inline(session, table, settings)).map(service -> _)
+      Failures.of(if (taken.contains(service)) service.prepare(scope)
+        else service.inline(scope)).map(service -> _)
     }
     BackgroundServices.request(session, table, settings, taken)
     failed

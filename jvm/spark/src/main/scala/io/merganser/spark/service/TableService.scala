@@ -2,7 +2,6 @@ package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
 
 import scala.annotation.unused
 
@@ -43,17 +42,17 @@ private[service] sealed abstract class TableService(
   def isAsync(settings: WriteConfig): Boolean
 
   /** In the write: does what is due, if the settings configure that. */
-  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit
+  def inline(scope: ServiceScope): Unit
 
   /** In the write, before it leaves the rest to the background. */
-  def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit
+  def prepare(scope: ServiceScope): Unit
 
   /**
    * In the background: does what is due.
    *
    * @param plans also what no write has planned
    */
-  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun
+  def run(scope: ServiceScope, plans: Boolean): ServiceRun
 
   override def toString: String = name
 }
@@ -64,13 +63,11 @@ private[service] object TableService {
   private abstract class Planned(service: PlannedService[_], verb: String, jobs: String)
       extends TableService(service.name, s"a later write or CALL ${service.procedure} $verb.", Some(jobs)) {
 
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      service.inline(ServiceScope(session, table, settings))
+    override def inline(scope: ServiceScope): Unit = service.inline(scope)
 
-    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
+    override def prepare(scope: ServiceScope): Unit = ()
 
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
-      service.background(ServiceScope(session, table, settings), plans)
+    override def run(scope: ServiceScope, plans: Boolean): ServiceRun = service.background(scope, plans)
   }
 
   private object Compaction extends Planned(CompactionService, "compacts", "hoodiecompact") {
@@ -79,8 +76,7 @@ private[service] object TableService {
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = appliesTo(table)
     override def isAsync(settings: WriteConfig): Boolean                   = settings.compaction.isAsync
 
-    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      CompactionService.prepare(ServiceScope(session, table, settings))
+    override def prepare(scope: ServiceScope): Unit = CompactionService.prepare(scope)
   }
 
   private object LogCompaction extends Planned(LogCompactionService, "compacts the logs", "hoodiecompact") {
@@ -108,13 +104,12 @@ private[service] object TableService {
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.cleaning.automatic
     override def isAsync(settings: WriteConfig): Boolean = settings.cleaning.automatic && settings.cleaning.isAsync
 
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      CleaningService.inline(table, settings)
+    override def inline(scope: ServiceScope): Unit = CleaningService.inline(scope.table, scope.settings)
 
-    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
+    override def prepare(scope: ServiceScope): Unit = ()
 
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
-      ServiceRun(CleaningService.due(table, settings).lastOption.map(_.instant))
+    override def run(scope: ServiceScope, plans: Boolean): ServiceRun =
+      ServiceRun(CleaningService.due(scope.table, scope.settings).lastOption.map(_.instant))
   }
 
   private object Archiving extends TableService("archiving", "a later write or CALL archive_commits archives.") {
@@ -123,13 +118,12 @@ private[service] object TableService {
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.archive.automatic
     override def isAsync(settings: WriteConfig): Boolean = settings.archive.automatic && settings.archive.isAsync
 
-    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-      ArchiveService.inline(table, settings)
+    override def inline(scope: ServiceScope): Unit = ArchiveService.inline(scope.table, scope.settings)
 
-    override def prepare(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = ()
+    override def prepare(scope: ServiceScope): Unit = ()
 
-    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
-      ServiceRun(ArchiveService.due(table, settings).last)
+    override def run(scope: ServiceScope, plans: Boolean): ServiceRun =
+      ServiceRun(ArchiveService.due(scope.table, scope.settings).last)
   }
 
   /** All services, in the order in which they follow a write. */

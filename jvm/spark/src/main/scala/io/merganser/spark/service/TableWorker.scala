@@ -192,7 +192,7 @@ private[service] final class TableWorker(
       val done = ServiceJobs.run(context, jobs, slot.service.pool, s"${slot.service} of $storage in the background") {
         Progress.hide {
           val table = OpenTable.load(storage)
-          slot.service.run(job.session, table, job.settings(table), job.plans)
+          slot.service.run(ServiceScope(job.session, table, job.settings(table)), job.plans)
         }
       }
       succeeded(slot, done)

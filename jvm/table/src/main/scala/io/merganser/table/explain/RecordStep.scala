@@ -1,15 +1,13 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.Laws
+import io.merganser.merge.{Laws, NamedValue}
 import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What became of a version of a key when it was merged. */
-sealed abstract class RecordDecision(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class RecordDecision(val name: String) extends NamedValue
 
 object RecordDecision {
 

@@ -1,5 +1,7 @@
 package io.merganser.table.file
 
+import io.merganser.merge.NamedValue
+
 /** Announces a data file that a write is about to create. */
 final case class Marker(partitionPath: String, fileName: String, kind: MarkerKind) {
 
@@ -12,9 +14,7 @@ final case class Marker(partitionPath: String, fileName: String, kind: MarkerKin
  *
  * @param name the last part of the marker's file name
  */
-sealed abstract class MarkerKind(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class MarkerKind(val name: String) extends NamedValue
 
 object MarkerKind {
 

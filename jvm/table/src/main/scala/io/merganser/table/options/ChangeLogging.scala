@@ -1,5 +1,7 @@
 package io.merganser.table.options
 
+import io.merganser.merge.NamedValue
+
 /**
  * What change files have of a row besides the operation, by Hudi's names. What they lack is read from the slices before
  * and after the write.
@@ -8,9 +10,7 @@ package io.merganser.table.options
  * @param before whether they have the row before the write
  * @param after  whether they have the row after it
  */
-sealed abstract class ChangeLogging(val name: String, val before: Boolean, val after: Boolean) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class ChangeLogging(val name: String, val before: Boolean, val after: Boolean) extends NamedValue
 
 object ChangeLogging {
   case object KeyOnly extends ChangeLogging("OP_KEY_ONLY", before = false, after = false)

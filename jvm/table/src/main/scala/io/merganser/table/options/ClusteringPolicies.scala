@@ -1,15 +1,15 @@
 package io.merganser.table.options
 
+import io.merganser.merge.{NamedValue, NamedValues}
+
 /**
  * Which partitions a scheduled clustering takes.
  *
  * @param name value of `hoodie.clustering.plan.partition.filter.mode`
  */
-sealed abstract class PartitionFilterMode(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class PartitionFilterMode(val name: String) extends NamedValue
 
-object PartitionFilterMode {
+object PartitionFilterMode extends NamedValues[PartitionFilterMode] {
 
   /** All. */
   case object All extends PartitionFilterMode("NONE")
@@ -24,9 +24,6 @@ object PartitionFilterMode {
   case object DayRolling extends PartitionFilterMode("DAY_ROLLING")
 
   val all: Seq[PartitionFilterMode] = Seq(All, RecentDays, SelectedPartitions, DayRolling)
-
-  private[table] def of(name: String): PartitionFilterMode =
-    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
 }
 
 /**
@@ -34,11 +31,9 @@ object PartitionFilterMode {
  *
  * @param name value of `hoodie.layout.optimize.strategy`
  */
-sealed abstract class LayoutStrategy(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class LayoutStrategy(val name: String) extends NamedValue
 
-object LayoutStrategy {
+object LayoutStrategy extends NamedValues[LayoutStrategy] {
 
   /** By the first column, then the second one, and so on. */
   case object Linear extends LayoutStrategy("LINEAR")
@@ -54,9 +49,6 @@ object LayoutStrategy {
   /** Other spellings: Hudi's procedure takes `z-order`, its option `ZORDER`. */
   private[options] val short: Map[String, String] = Map("z-order" -> ZOrder.name, "z_order" -> ZOrder.name)
 
-  private[table] def of(name: String): LayoutStrategy =
-    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
-
   /** By any of the spellings, in any case. */
   def parse(name: String): Option[LayoutStrategy] =
     (all.map(s => s.name -> s.name) ++ short).collectFirst { case (n, v) if n.equalsIgnoreCase(name.trim) => of(v) }
@@ -67,11 +59,9 @@ object LayoutStrategy {
  *
  * @param name value of `hoodie.clustering.updates.strategy`, the last part of Hudi's class name
  */
-sealed abstract class ClusteringUpdates(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class ClusteringUpdates(val name: String) extends NamedValue
 
-object ClusteringUpdates {
+object ClusteringUpdates extends NamedValues[ClusteringUpdates] {
 
   /** It is refused. */
   case object Reject extends ClusteringUpdates("SparkRejectUpdateStrategy")
@@ -88,7 +78,4 @@ object ClusteringUpdates {
     all.map(s => s"$Package.${s.name}" -> s.name).toMap ++
       // Of buckets that are split and merged: our writes are refused meanwhile in any case.
       Seq(s"$Package.$OfBuckets" -> Reject.name, OfBuckets -> Reject.name)
-
-  private[table] def of(name: String): ClusteringUpdates =
-    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
 }

@@ -1,16 +1,16 @@
 package io.merganser.table.options
 
+import io.merganser.merge.{NamedValue, NamedValues}
+
 /**
  * When a write compacts its table, or schedules a compaction of it.
  *
  * @param name     value of `hoodie.compact.inline.trigger.strategy`
  * @param usesTime whether the time since the last compaction counts
  */
-sealed abstract class CompactionTrigger(val name: String, val usesTime: Boolean) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class CompactionTrigger(val name: String, val usesTime: Boolean) extends NamedValue
 
-object CompactionTrigger {
+object CompactionTrigger extends NamedValues[CompactionTrigger] {
 
   /** Delta commits since the last compaction that was completed. */
   case object NumCommits extends CompactionTrigger("NUM_COMMITS", usesTime = false)
@@ -28,9 +28,6 @@ object CompactionTrigger {
   case object NumOrTime extends CompactionTrigger("NUM_OR_TIME", usesTime = true)
 
   val all: Seq[CompactionTrigger] = Seq(NumCommits, NumCommitsAfterLastRequest, TimeElapsed, NumAndTime, NumOrTime)
-
-  private[table] def of(name: String): CompactionTrigger =
-    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
 }
 
 /**
@@ -38,11 +35,9 @@ object CompactionTrigger {
  *
  * @param name value of `hoodie.compaction.strategy`, the last part of Hudi's class name
  */
-sealed abstract class CompactionStrategy(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class CompactionStrategy(val name: String) extends NamedValue
 
-object CompactionStrategy {
+object CompactionStrategy extends NamedValues[CompactionStrategy] {
   case object UnBounded extends CompactionStrategy("UnBoundedCompactionStrategy")
 
   /** In the order of partitions and file groups, until they read and write as much as is allowed. */
@@ -68,7 +63,4 @@ object CompactionStrategy {
 
   val all: Seq[CompactionStrategy] =
     Seq(LogFileSize, LogFileNum, BoundedIo, UnBounded, DayBased, LastDays, BeforeLastDays, PartitionRegex)
-
-  private[table] def of(name: String): CompactionStrategy =
-    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
 }

@@ -1,9 +1,9 @@
 package io.merganser.table.options
 
+import io.merganser.merge.NamedValue
+
 /** @param isInsert rows are added, and written after a shuffle by key */
-sealed abstract class WriteOperation(val name: String, val isInsert: Boolean) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class WriteOperation(val name: String, val isInsert: Boolean) extends NamedValue
 
 object WriteOperation {
   case object Upsert extends WriteOperation("upsert", isInsert = false)

@@ -1,5 +1,6 @@
 package io.merganser.table.properties
 
+import io.merganser.merge.NamedValue
 import java.util.Locale
 
 /**
@@ -10,9 +11,7 @@ import java.util.Locale
 final case class PartitionField(name: String, kind: PartitionKind)
 
 /** How the column's value is written in the partition path. */
-sealed abstract class PartitionKind(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class PartitionKind(val name: String) extends NamedValue
 
 object PartitionKind {
 

@@ -1,9 +1,9 @@
 package io.merganser.table.properties
 
+import io.merganser.merge.NamedValue
+
 /** How a table applies changes: by rewriting base files, or by appending log files that readers merge. */
-sealed abstract class TableType(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class TableType(val name: String) extends NamedValue
 
 object TableType {
   case object CopyOnWrite extends TableType("COPY_ON_WRITE")

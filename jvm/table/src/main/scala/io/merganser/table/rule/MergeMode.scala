@@ -1,11 +1,10 @@
 package io.merganser.table.rule
 
+import io.merganser.merge.NamedValue
 import io.merganser.table.properties.TableConfig
 
 /** Which of two versions of a row wins. */
-sealed abstract class MergeMode(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class MergeMode(val name: String) extends NamedValue
 
 object MergeMode {
   case object CommitTimeOrdering extends MergeMode("COMMIT_TIME_ORDERING")

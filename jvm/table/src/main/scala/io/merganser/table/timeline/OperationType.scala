@@ -1,5 +1,6 @@
 package io.merganser.table.timeline
 
+import io.merganser.merge.NamedValue
 import io.merganser.table.options.WriteOperation
 
 /**
@@ -8,9 +9,7 @@ import io.merganser.table.options.WriteOperation
  * @param name      in the metadata
  * @param isService true for table services, which change no row
  */
-sealed abstract class OperationType(val name: String, val isService: Boolean) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class OperationType(val name: String, val isService: Boolean) extends NamedValue
 
 object OperationType {
   case object Upsert extends OperationType("UPSERT", isService = false)

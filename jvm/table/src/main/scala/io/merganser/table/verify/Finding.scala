@@ -1,9 +1,9 @@
 package io.merganser.table.verify
 
+import io.merganser.merge.NamedValue
+
 /** What may be wrong with a table. */
-sealed abstract class FindingKind(val name: String) extends Serializable {
-  override def toString: String = name
-}
+sealed abstract class FindingKind(val name: String) extends NamedValue
 
 object FindingKind {
 

@@ -20,6 +20,14 @@ private[spark] trait PlannedResult {
 }
 
 /**
+ * What one run of a service in the background did.
+ *
+ * @param instant  the newest instant that it completed; None if nothing was due
+ * @param waitsFor why some of it could not be done yet
+ */
+private[service] final case class ServiceRun(instant: Option[String] = None, waitsFor: Option[String] = None)
+
+/**
  * A service that plans an instant under the table's lock, and runs what it or another process has planned.
  *
  * @param name      in messages

@@ -6,14 +6,6 @@ import io.merganser.table.settings.WriteConfig
 import scala.annotation.unused
 
 /**
- * What one run of a service in the background did.
- *
- * @param instant  the newest instant that it completed; None if nothing was due
- * @param waitsFor why some of it could not be done yet
- */
-private[service] final case class ServiceRun(instant: Option[String] = None, waitsFor: Option[String] = None)
-
-/**
  * A service of a table. It follows the writes of the table, inside them or in the background of the session.
  *
  * @param name   in messages and in procedures

@@ -141,6 +141,17 @@ def tableModule(line: Line, merge: Project): Project =
     compileAhead := { (Compile / compile).result.value; () }
   )
 
+/** The version that users have before this one: the newest section of the changelog with a date. */
+def lastRelease(base: File, version: String): Option[String] = {
+  val dated = """## (\S+) \(\d{4}-.*""".r
+  IO.readLines(base / "CHANGELOG.md").collectFirst { case dated(before) if before != version => before }
+}
+
+/** Classes that users' code is compiled against. */
+def publicClasses(base: File): Set[String] =
+  IO.readLines(base / "api" / "merganser.txt").filter(_.startsWith("public ")).flatMap(line =>
+    "(?:class|interface) (\\S+)".r.findFirstMatchIn(line).map(_.group(1))).toSet
+
 def sparkModule(line: Line, merge: Project, table: Project): Project =
   module("spark", line)
     .dependsOn(table % "compile->compile;test->test")
@@ -157,6 +168,15 @@ def sparkModule(line: Line, merge: Project, table: Project): Project =
         replaceFile(jar, staged)
         IO.delete((folder * s"merganser-spark-${line.minor}_*.jar").get.filterNot(_ == staged))
         staged
+      },
+      mimaFailOnNoPrevious := false,
+      mimaPreviousArtifacts := lastRelease((ThisBuild / baseDirectory).value, version.value).toSet.map(
+        (before: String) => organization.value % s"merganser-spark-${line.minor}_${scalaBinaryVersion.value}" % before),
+      mimaCurrentClassfiles := (Compile / packageBin).value,
+      mimaBinaryIssueFilters += {
+        val public = publicClasses((ThisBuild / baseDirectory).value)
+        (problem: com.typesafe.tools.mima.core.Problem) =>
+          problem.matchName.exists(name => public.exists(each => name == each || name.startsWith(s"$each.")))
       }
     )
 

@@ -182,7 +182,7 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     commands += [f"stage {' '.join(identifier(each) for each in staging)}", "lint"]
     commands.append(f"spark{number}/Test/compile")
     if line == default_line():
-        commands.append(f"bench{number}/compile")
+        commands += [f"bench{number}/compile", f"spark{number}/mimaReportBinaryIssues"]
     name = f"lint of Scala, ScalaTest on Spark {line}"
     if newest:
         # In parallel: the tests run in a separate process, which uses one core. The tests' sources are the same on

@@ -69,8 +69,9 @@ private[capture] object EventBatch {
   private final class EventReading(read: Parsed, target: ChangeTarget, spec: ChangeSpec) {
     private val preset = spec.preset
     private val values = read.columns.toMap
-    private val images = Seq(After, Before, Keys).flatMap(image =>
-      EventSource.fieldOf(read.frame.schema, image).collect { case row: StructType => image -> row.fieldNames.toSet }).toMap
+    private val images = Seq(After, Before, Keys).flatMap { image =>
+      EventSource.fieldOf(read.frame.schema, image).collect { case row: StructType => image -> row.fieldNames.toSet }
+    }.toMap
 
     def batch: EventBatch = {
       val row    = rowColumns

@@ -21,9 +21,9 @@ object Reason {
     "VALUE_MALFORMED" -> ("a value does not fit the type of its column. If that type has changed at the source, and " +
       "the table's cannot be widened to it, choose a wider one by columns={column: type}"),
     "VALUE_UNAVAILABLE" -> ("the event lacks the value of a column (an unchanged large value), and there is no row " +
-      "to take it from: neither a stored one nor, for a row with a new key, the one of its old key in the same batch. " +
-      "Such a column must be a string or binary of a table that Table.create_for_changes(...) created, or the source " +
-      "must send it (REPLICA IDENTITY FULL)"),
+      "to take it from: neither a stored one nor, for a row with a new key, the one of its old key in the same " +
+      "batch. Such a column must be a string or binary of a table that Table.create_for_changes(...) created, or the " +
+      "source must send it (REPLICA IDENTITY FULL)"),
     "ENVELOPE_UNKNOWN" -> "the event does not have the fields of the preset",
     "OPERATION_UNKNOWN" -> "the operation is none that the preset knows",
     "ROW_MISSING" -> "the event inserts or updates, and has no new row",

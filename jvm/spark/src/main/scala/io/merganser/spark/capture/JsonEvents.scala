@@ -99,7 +99,7 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
     columns.sortBy(column => (order.getOrElse(column, order.size), column))
   }
 
-  /** The events of the named one of the source's tables, and those that do not name theirs: others have other columns. */
+  /** The events of the source's table that is named, and those that name none: other tables have other columns. */
   private def ofTable: DataFrame =
     (known.sourceTable, preset.sourceTable) match {
       case (Some(table), Some(_)) =>

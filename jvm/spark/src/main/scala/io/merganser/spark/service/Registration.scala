@@ -51,6 +51,6 @@ object Registration {
     }
 
   private[service] def sentence(failure: Throwable): String =
-    s"The table could not be registered in the Hive metastore: ${Failures.describe(failure)} The write is committed; the next " +
-      "one registers it."
+    s"The table could not be registered in the Hive metastore: ${Failures.describe(failure)} The write is committed; " +
+      "the next one registers it."
 }

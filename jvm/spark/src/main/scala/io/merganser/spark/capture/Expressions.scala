@@ -2,7 +2,7 @@ package io.merganser.spark.capture
 
 import io.merganser.table.options.Names
 import org.apache.spark.sql.Column
-import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode}
+import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, JsonToStructs}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
@@ -13,6 +13,10 @@ private[capture] object Expressions {
   /** Null where the value has none of the type. */
   def tryCast(value: Column, dataType: DataType): Column =
     SparkBridge.column(Cast(SparkBridge.expression(value), dataType, evalMode = EvalMode.TRY))
+
+  /** `from_json`, which takes its schema as text on Spark 4, where names that are reserved words are no names. */
+  def fromJson(text: Column, schema: StructType, options: Map[String, String] = Map.empty): Column =
+    SparkBridge.column(JsonToStructs(schema, options, SparkBridge.expression(text)))
 
   /** `result` of a value that is computed once. */
   def let(value: Column)(result: Column => Column): Column = transform(array(value), result).getItem(0)

@@ -169,7 +169,7 @@ private[capture] object Fitting {
     val bare   = fitted(same(StringType), target, preset)
     def read(text: Column, wire: DataType) =
       if (isNested(wire))
-        from_json(concat(lit("{\"c\":"), text, lit("}")), new StructType().add("c", wire)).getField("c")
+        fromJson(concat(lit("{\"c\":"), text, lit("}")), new StructType().add("c", wire)).getField("c")
       else if (wire == StringType) text
       else tryCast(text, wire)
     def choose(otherwise: Column, found: Seq[(Long, Column)]): Column =

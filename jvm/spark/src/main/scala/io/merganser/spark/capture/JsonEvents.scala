@@ -47,7 +47,7 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
     if (fields.isEmpty) nothing(StringType)
     else {
       val own = StructType(fields)
-      let(from_json(col(Key), StructType(fields :+ StructField(Payload, own))))(key =>
+      let(fromJson(col(Key), StructType(fields :+ StructField(Payload, own))))(key =>
         record(fields.map(field =>
             field.name -> coalesce(key.getField(Payload).getField(field.name), key.getField(field.name)))))
     }
@@ -104,10 +104,10 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
     (known.sourceTable, preset.sourceTable) match {
       case (Some(table), Some(_)) =>
         val header = StructType(structOf(preset.header.map { case (path, kind) => path -> DataType.fromDDL(kind) }))
-        val bare   = from_json(col(Raw), header)
+        val bare   = fromJson(col(Raw), header)
         val inner =
           if (!preset.hasSchema) bare
-          else when(col(Wrapped), from_json(col(Raw), new StructType().add(Payload, header)).getField(Payload))
+          else when(col(Wrapped), fromJson(col(Raw), new StructType().add(Payload, header)).getField(Payload))
             .otherwise(bare)
         texts.withColumn(Header, inner).where(!holds(isOtherTable(preset, table))).drop(Header)
       case _ => texts
@@ -132,7 +132,7 @@ private[capture] final class JsonEvents(texts: DataFrame, preset: Preset, keys: 
       val image = coalesce(imagePaths(preset).map(textAt): _*)
       // A value that is not of a type is null, whatever the others of its row are: each type reads a row once.
       val reads = (StringType +: Narrowest).map(kind =>
-        from_json(image, StructType(columns.map(StructField(_, kind)))).as(kind.simpleString))
+        fromJson(image, StructType(columns.map(StructField(_, kind)))).as(kind.simpleString))
       val checks = columns.flatMap { column =>
         val text = col(StringType.simpleString).getField(column)
         max(text.isNotNull) +: min(when(text.isNotNull, text.rlike("^-?[0-9]+$"))) +: Narrowest.map(kind =>
@@ -192,7 +192,7 @@ private[capture] object JsonEvents {
 
   /** An event, whose values may be malformed. */
   private def json(text: Column, schema: StructType): Column =
-    from_json(text, schema.add(Corrupt, StringType),
+    fromJson(text, schema.add(Corrupt, StringType),
       Map("mode" -> "PERMISSIVE", "columnNameOfCorruptRecord" -> Corrupt))
 
   /**

@@ -73,7 +73,7 @@ class Bridge(Transport):
             rows = self._call("statement", self._session, *given, shown=what)
         return rows[0] if rows else {}
 
-    def add_view(self, rows: DataFrame) -> str:
+    def _add_view(self, rows: DataFrame) -> str:
         name = view_name()
         self._call("view", self._session, name, rows._jdf)
         return name

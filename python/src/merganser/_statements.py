@@ -61,9 +61,8 @@ class Statements(Transport):
     def sql_of(self, column: Any) -> str:
         return sql_of(column)
 
-    def add_view(self, rows: DataFrame) -> str:
+    def _add_view(self, rows: DataFrame) -> str:
         name = view_name()
-        rows = rows.select("*")  # dropping a view uncaches a frame of the same plan
         if rows.sparkSession is self._spark:
             rows.createOrReplaceTempView(name)
             return name

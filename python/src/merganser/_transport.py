@@ -61,9 +61,12 @@ class Transport(ABC):
     def sql_of(self, column: Any) -> str:
         """The SQL text of a column."""
 
-    @abstractmethod
     def add_view(self, rows: DataFrame) -> str:
         """The name of a new temporary view of a frame, whichever session the frame is from."""
+        return self._add_view(rows.select("*"))  # dropping a view uncaches a frame of the same plan
+
+    @abstractmethod
+    def _add_view(self, rows: DataFrame) -> str: ...
 
     def one(self, call: str, options: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
         """The row of a call that returns one; see :meth:`rows`."""

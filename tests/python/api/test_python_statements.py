@@ -52,6 +52,15 @@ def test_a_merge_has_every_clause_of_sql_with_strings_and_columns(trips: Table, 
     assert str(done).startswith(f"merge {done.instant}: inserted=1, updated=2, ties=1, deleted=2; 2 of 2 file groups")
 
 
+def test_a_cached_source_of_a_merge_stays_cached(trips: Table, rows: Rows) -> None:  # noqa: F811
+    changes = rows((1, "a", 6, 1.5), (5, "a", 1, 5.0)).cache()
+    changes.count()
+    done = trips.merge(changes).when_matched_update().when_not_matched_insert().execute()
+    assert (done.inserted, done.updated) == (1, 1)
+    assert changes.storageLevel.useMemory
+    changes.unpersist()
+
+
 def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_nothing(
     trips: Table,
     rows: Rows,  # noqa: F811

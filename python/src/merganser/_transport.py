@@ -63,7 +63,8 @@ class Transport(ABC):
 
     def add_view(self, rows: DataFrame) -> str:
         """The name of a new temporary view of a frame, whichever session the frame is from."""
-        return self._add_view(rows.select("*"))  # dropping a view uncaches a frame of the same plan
+        # Dropping a view uncaches a frame of the same plan; projections do not make it another one on Spark 4.
+        return self._add_view(rows.where("true"))
 
     @abstractmethod
     def _add_view(self, rows: DataFrame) -> str: ...

@@ -1,6 +1,8 @@
 // Hot path: one call per version.
 package io.merganser.merge
 
+import org.apache.spark.sql.catalyst.InternalRow
+
 /**
  * Merges the versions of one key by the table's rule. This class alone calls a rule: batch with batch, log with log,
  * stored row with versions.
@@ -16,8 +18,10 @@ package io.merganser.merge
  * Not thread safe where its rule is not: a [[CustomRule]] opens one merger.
  *
  * @param fileGroup partition path and id of the file group, for messages of failed mergers
+ * @param order     compares the ordering values of rows, to name ties and late-arriving versions; null where rows have
+ *                  none
  */
-final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
+final class KeyFold(rule: MergeRule, fileGroup: String = "none", order: OrderingComparator = null) {
   private[this] val laws = rule.laws
 
   /** Whether the full versions of one batch are combined before they are merged with the stored row. */
@@ -26,8 +30,22 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   /** Whether the full versions of several batches may be combined before the stored row is known. */
   val combinesLogs: Boolean = laws.associative
 
-  /** Whether a delete that is not late-arriving may leave the row as it is. */
-  val ignoresDeletes: Boolean = laws.ignoresDeletes
+  /** Whether rows have ordering values. */
+  val isOrdered: Boolean = order ne null
+
+  /** Whether two rows have the same ordering value. */
+  def areTied(one: InternalRow, other: InternalRow): Boolean = isOrdered && order.compare(one, other) == 0
+
+  /** The first ordering field, if the ordering value of a row is smaller than that of another; otherwise null. */
+  def fieldBehind(row: InternalRow, other: InternalRow): OrderingField =
+    if (isOrdered && order.compare(row, other) < 0) order.first else null
+
+  /** Whether the ordering value of a version is smaller than that of a row. */
+  def isLateArriving(version: Version, row: InternalRow): Boolean = isOrdered && order.isLate(version, row)
+
+  /** Whether a version that left a row as it is is a delete that the rule ignores, and not a late-arriving one. */
+  def ignores(version: Version, row: InternalRow): Boolean =
+    laws.ignoresDeletes && version.isDelete && (version.isUnconditional || !isLateArriving(version, row))
 
   /**
    * Merges two versions of different batches.
@@ -79,7 +97,7 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
    * @param result of adding the version to those buffered
    */
   def isLate(buffered: Version, version: Version, result: Version): Boolean =
-    (result eq buffered) && !(version.isDelete && ignoresDeletes)
+    (result eq buffered) && !(version.isDelete && laws.ignoresDeletes)
 
   /**
    * Adds a version to those of its batch. The result replaces `buffered`, and is one of:

@@ -31,17 +31,8 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" ->
       "is a users' merger: a late-arriving delete loses",
     "jvm/table/src/main/scala/io/merganser/table/rule/CompiledRule.scala" -> "compiles rules",
-    "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala" -> "passes on what counts ties",
-    "jvm/table/src/main/scala/io/merganser/table/slice/OpenBaseFile.scala" -> "counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/service/CompactionService.scala" -> "makes what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties",
-    rule("buffer/Decisions") -> "counts ties",
-    rule("buffer/MergeIterator") -> "counts a delete that the rule ignores",
+    rule("KeyFold") -> "names ties and late-arriving versions, and decides nothing by them",
     "jvm/table/src/main/scala/io/merganser/table/slice/DecidingRows.scala" -> "chooses which stored rows are read",
-    "jvm/table/src/main/scala/io/merganser/table/slice/SliceReader.scala" -> "makes what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/merge/MergePreviews.scala" -> "counts ties of a dry run",
     "jvm/table/src/main/scala/io/merganser/table/change/ChangeReason.scala" -> "names why a stored change won"
   )
 

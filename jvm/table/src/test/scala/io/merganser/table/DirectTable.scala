@@ -1,6 +1,6 @@
 package io.merganser.table
 
-import io.merganser.merge.{Change, DeleteCheck, Notation, OrderingComparator, RowLayout, Version}
+import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader, RecentRows}
@@ -306,7 +306,6 @@ final class DirectTable(
         val open = reader(transaction.timeline, rowSchema).merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
-            OrderingComparator.of(open.layout),
             WriteToken(task, transaction.runNumber, task.toLong), open.footer).files
         finally open.close()
       }
@@ -402,10 +401,10 @@ final class DirectTable(
         assert(base.forall(_.footer.isSorted))
         val merge = SortedMerge.rewrite(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)
-          writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token).files
+          writer(transaction).writeNewBases(part.partition, part.fileId, merge, token).files
         else
           writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
-            null, token, base.map(_.footer)).files
+            token, base.map(_.footer)).files
       } finally base.foreach(_.close())
     }
   }

@@ -8,8 +8,9 @@ import io.merganser.merge.{KeyFold, Version}
  * @param version the version
  * @param before  what it was merged with: a row or a delete; null where nothing was there
  * @param after   what the key was then: a row or a delete; null where there still is nothing
- * @param outcome one of [[Outcome]]: Inserted, Updated, Late, Deleted; Absent for a delete of nothing; Unchanged for a
- *                partial version that was ignored, because there is no row that it belongs to
+ * @param outcome one of [[Outcome]]: Inserted, Updated, Late, Deleted; Ignored for a delete that the rule ignores, Absent
+ *                for one of nothing; Unchanged for a partial version that was ignored, because there is no row that it
+ *                belongs to
  */
 final case class TraceStep(version: Version, before: Version, after: Version, outcome: Int)
 
@@ -45,7 +46,9 @@ final class KeyTrace(fold: KeyFold, stored: Version) {
   private def outcome(version: Version, before: Version, after: Version): Int = {
     val wasRow = before != null && !before.isDelete
     if (before != null && (after.row eq before.row) && after.isDelete == before.isDelete)
-      if (version.isPartial && before.isDelete) Outcome.Unchanged else Outcome.Late
+      if (version.isPartial && before.isDelete) Outcome.Unchanged
+      else if (wasRow && fold.ignores(version, before.row)) Outcome.Ignored
+      else Outcome.Late
     else if (after.isDelete) { if (wasRow) Outcome.Deleted else Outcome.Absent }
     else if (wasRow) Outcome.Updated
     else Outcome.Inserted

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{KeyFold, OrderingComparator, Version}
+import io.merganser.merge.{KeyFold, OrderingField, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /**
@@ -41,30 +41,32 @@ abstract class MergeIterator(fold: KeyFold) {
     version == null
   }
 
-  /**
-   * For Updated: whether every version is late-arriving, and changed the row nevertheless, as one does that adds to a
-   * sum. The row then has the stored ordering value, and is no tie.
-   */
-  final def isAllLate(ordering: OrderingComparator): Boolean = {
+  /** The outcome as it is counted and shown: one of [[Outcome]] that may say more than [[outcome]]. */
+  final def decision: Int = outcome match {
+    case Outcome.Updated =>
+      if (!fold.areTied(storedRow, row)) Outcome.Updated
+      else if (isAllLate) Outcome.Added
+      else Outcome.Tied
+    case Outcome.Late => if (fold.ignores(newest, storedRow)) Outcome.Ignored else Outcome.Late
+    case Outcome.Absent =>
+      if (winner.isPartial && !winner.isDelete) Outcome.Rowless
+      else if (!winner.isRetained) Outcome.Absent
+      else if (newest.isRetained) Outcome.Uncounted
+      else Outcome.Late
+    case other => other
+  }
+
+  private def isAllLate: Boolean = {
     var version = newest
-    while (version != null && ordering.isLate(version, storedRow)) version = version.earlier
+    while (version != null && fold.isLateArriving(version, storedRow)) version = version.earlier
     version == null
   }
 
-  /** For Updated: whether the row has the stored ordering value, and a version that is not late-arriving changed it. */
-  final def isTie(ordering: OrderingComparator): Boolean =
-    ordering != null && ordering.compare(storedRow, row) == 0 && !isAllLate(ordering)
+  /** Whether rows have ordering values. */
+  final def isOrdered: Boolean = fold.isOrdered
 
-  /** For Absent: whether the winner is a partial version that belongs to no row; otherwise it is a delete. */
-  final def isIgnored: Boolean = winner.isPartial && !winner.isDelete
-
-  /**
-   * For Late: whether the newest version is a delete that is not late-arriving, which the rule ignores.
-   *
-   * @param ordering null under a rule without ordering
-   */
-  final def isIgnoredDelete(ordering: OrderingComparator): Boolean =
-    fold.ignoresDeletes && MergeIterator.isIgnoredDelete(newest, storedRow, ordering)
+  /** For Late: the field by which the newest version is behind the stored row; null if it is not behind. */
+  final def fieldBehind: OrderingField = fold.fieldBehind(newest.row, storedRow)
 
   /** Takes the current key of another merge. */
   protected final def follow(other: MergeIterator): Unit = {
@@ -98,17 +100,15 @@ abstract class MergeIterator(fold: KeyFold) {
     outcome = if (version.isDelete || version.isPartial) Outcome.Absent else Outcome.Inserted
   }
 
-  /**
-   * Merges the versions of a key that has no row with the delete that is stored for it.
-   *
-   * @return whether the delete stays as it is: no version has won
-   */
-  protected final def mergeDeleted(delete: Version, versions: Version): Boolean = {
+  /** Merges the versions of a key that has no row with the delete that is stored for it. */
+  protected final def mergeDeleted(delete: Version, versions: Version): Unit = {
     val result = fold.onto(delete, versions)
     keep(versions)
     set(null, result.row, result)
-    outcome = if (result.isDelete || result.isPartial) Outcome.Absent else Outcome.Inserted
-    result eq delete
+    outcome =
+      if (result eq delete) Outcome.Refused
+      else if (result.isDelete || result.isPartial) Outcome.Absent
+      else Outcome.Inserted
   }
 
   /**
@@ -135,16 +135,4 @@ abstract class MergeIterator(fold: KeyFold) {
       else Outcome.Deleted
     }
   }
-}
-
-object MergeIterator {
-
-  /**
-   * Whether a version that left the stored row as it is is a delete that is not late-arriving. To be called where the
-   * rule [[io.merganser.merge.Laws.ignoresDeletes ignores deletes]]: others may have an order of their own.
-   *
-   * @param ordering null under a rule without ordering
-   */
-  def isIgnoredDelete(version: Version, stored: InternalRow, ordering: OrderingComparator): Boolean =
-    version.isDelete && (version.isUnconditional || ordering == null || !ordering.isLate(version, stored))
 }

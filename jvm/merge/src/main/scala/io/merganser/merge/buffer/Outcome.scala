@@ -21,23 +21,39 @@ object Outcome {
   /** Nothing was stored, and nothing is: the versions result in a delete. */
   final val Absent = 5
 
-  // The following are not outcomes of a merge, but of a version that is appended to a log.
+  /** Nothing was stored but a delete, which won against every version. */
+  final val Refused = 6
+
+  // What else MergeIterator.decision may be.
 
   /** Updated by a version of the same ordering value. */
-  final val Tied = 6
+  final val Tied = 7
+
+  /** Updated by late-arriving versions alone, as by those that add to a sum: the row keeps its ordering value. */
+  final val Added = 8
+
+  /** The stored row stays: the rule ignores the delete, which is not late-arriving. */
+  final val Ignored = 9
+
+  /** Nothing was stored, and nothing is: a partial version belongs to no row. */
+  final val Rowless = 10
+
+  // Of a version that is appended to a log.
 
   /** Not known: the rule merges the version with the stored row when the log is read. */
-  final val Appended = 7
+  final val Appended = 11
 
   /** To be replaced by the outcome of the rule. */
-  final val ByRule = 8
+  final val ByRule = 12
 
   /** Not counted. */
-  final val Uncounted = 9
+  final val Uncounted = 13
 
-  /** The stored row stays: the delete is not late-arriving, and the rule ignores it. Of dry runs, which show it. */
-  final val Ignored = 10
-
-  /** Every outcome is below it. */
-  final val Count = 11
+  /** The outcome of a decision that dry runs show. */
+  def shown(decision: Int): Int = decision match {
+    case Tied | Added => Updated
+    case Rowless      => Absent
+    case Refused      => Late
+    case other        => other
+  }
 }

@@ -78,9 +78,6 @@ final class SortedMerge private (
   /** Versions of logs that lost to an earlier one of their key, with which they were combined. */
   var lateCount = 0L
 
-  /** Keys without a row whose stored delete won against all of their versions. */
-  var refusedCount = 0L
-
   override def next(): Boolean = {
     var step = Again
     while (step == Again)
@@ -140,7 +137,7 @@ final class SortedMerge private (
       if (newKeys == NewKeys.Merged) {
         val delete = if ((deletes eq null) || isBeside) null else deletes.find(layout.key(versions.row))
         if (delete eq null) merge(null, versions, again = false)
-        else if (mergeDeleted(delete, versions)) refusedCount += 1
+        else mergeDeleted(delete, versions)
       } else {
         singles = versions.oldestFirst
         mergeSingle()

@@ -181,13 +181,13 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
   private[this] var rest    = 0
 
   /** Counts the keys that are merged, if it is set. */
-  final var decisions: Decisions = _
+  final var tally: MergeTally = _
 
   protected final def mergeAt(row: InternalRow, entry: Int): Unit = {
     val again = (matched(entry >> 6) & (1L << entry)) != 0
     matched(entry >> 6) |= 1L << entry
     merge(row, table.record(entry), again)
-    if (decisions ne null) decisions.add(this)
+    if (tally ne null) tally.add(this)
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
@@ -196,7 +196,7 @@ private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extend
     if (rest >= count) false
     else {
       merge(null, table.record(rest), again = false)
-      if (decisions ne null) decisions.add(this)
+      if (tally ne null) tally.add(this)
       rest += 1
       true
     }

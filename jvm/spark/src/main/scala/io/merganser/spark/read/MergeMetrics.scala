@@ -1,31 +1,38 @@
 package io.merganser.spark.read
 
-import io.merganser.merge.buffer.Decisions
+import io.merganser.merge.buffer.MergeTally
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
 /** Metrics of a scan that merges logs. Spark makes them by their classes, so that each has one. */
 private[read] object MergeMetrics {
 
-  val all: Array[CustomMetric] = Array(new LogVersions, new VersionsCombined, new RowsWon, new RowsInserted,
+  private val metrics: Array[MergeMetric] = Array(new LogVersions, new VersionsCombined, new RowsWon, new RowsInserted,
     new RowsLate, new RowsDeleted, new TombstoneCount, new Ties, new RowsFilled, new NoOps)
 
-  def of(slices: Seq[Decisions]): Array[CustomTaskMetric] =
-    all.zip(Seq[Decisions => Long](_.versions, _.duplicates, _.won, _.inserted, _.late, _.deleted, _.tombstones, _.ties,
-        _.filled, _.noOps)).map { case (metric, value) =>
-      MetricValue(metric.name, slices.map(value).sum): CustomTaskMetric
-    }
+  val all: Array[CustomMetric] = metrics.map(metric => metric: CustomMetric)
+
+  def of(slices: Seq[MergeTally]): Array[CustomTaskMetric] =
+    metrics.map(metric => MetricValue(metric.name, slices.map(metric.in).sum): CustomTaskMetric)
 }
 
-/** @param name in camel case */
-sealed abstract class MergeMetric(override val name: String, override val description: String) extends CustomSumMetric
+/**
+ * @param name in camel case
+ * @param in   its value
+ */
+sealed abstract class MergeMetric(
+    override val name: String,
+    override val description: String,
+    private[read] val in: MergeTally => Long
+) extends CustomSumMetric
 
-final class LogVersions extends MergeMetric("logVersions", "versions in logs")
-final class VersionsCombined extends MergeMetric("versionsCombined", "versions combined with others of their key")
-final class RowsWon extends MergeMetric("rowsWon", "rows replaced by a version")
-final class RowsInserted extends MergeMetric("rowsInserted", "rows of logs alone")
-final class RowsLate extends MergeMetric("rowsLate", "rows whose versions all lost")
-final class RowsDeleted extends MergeMetric("rowsDeleted", "rows deleted")
-final class TombstoneCount extends MergeMetric("tombstones", "deletes of keys without a row")
-final class Ties extends MergeMetric("ties", "ties")
-final class RowsFilled extends MergeMetric("rowsFilled", "rows made of two versions")
-final class NoOps extends MergeMetric("noOps", "partial versions ignored")
+final class LogVersions extends MergeMetric("logVersions", "versions in logs", _.versions)
+final class VersionsCombined
+    extends MergeMetric("versionsCombined", "versions combined with others of their key", _.duplicates)
+final class RowsWon extends MergeMetric("rowsWon", "rows replaced by a version", _.updated)
+final class RowsInserted extends MergeMetric("rowsInserted", "rows of logs alone", _.inserted)
+final class RowsLate extends MergeMetric("rowsLate", "rows whose versions all lost", _.late)
+final class RowsDeleted extends MergeMetric("rowsDeleted", "rows deleted", _.deleted)
+final class TombstoneCount extends MergeMetric("tombstones", "deletes of keys without a row", _.tombstones)
+final class Ties extends MergeMetric("ties", "ties", _.ties)
+final class RowsFilled extends MergeMetric("rowsFilled", "rows made of two versions", _.filled)
+final class NoOps extends MergeMetric("noOps", "partial versions ignored", _.noOps)

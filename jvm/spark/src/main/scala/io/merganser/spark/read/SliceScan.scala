@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-import io.merganser.merge.buffer.Decisions
+import io.merganser.merge.buffer.MergeTally
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
@@ -249,7 +249,7 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
     extends PartitionReader[ColumnarBatch] {
   private[this] var at                    = 0
   private[this] var current: SliceBatches = _
-  private[this] var merged                = Vector.empty[Decisions] // of the slices before
+  private[this] var merged                = Vector.empty[MergeTally] // of the slices before
 
   override def next(): Boolean = {
     while ((current == null || !current.hasNext) && at < parts.length) {
@@ -263,12 +263,12 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
   override def get(): ColumnarBatch = current.next()
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = {
-    val now = if (current == null) null else current.decisions
+    val now = if (current == null) null else current.tally
     if (now == null && merged.isEmpty) Array.empty else MergeMetrics.of(merged ++ Option(now))
   }
 
   override def close(): Unit = if (current != null) {
-    if (current.decisions != null) merged :+= current.decisions
+    if (current.tally != null) merged :+= current.tally
     current.close()
     current = null
   }

@@ -2,7 +2,8 @@ package io.merganser.spark.service
 
 import java.time.LocalDateTime
 
-import io.merganser.merge.{MerganserException, OrderingComparator}
+import io.merganser.merge.MerganserException
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
@@ -187,7 +188,7 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
           val open = reader.merge(slice)
           try {
             val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
-              updatesCommitMetadata = false, OrderingComparator.of(open.layout), token, open.footer)
+              updatesCommitMetadata = false, token, open.footer)
             base.files.map(w =>
               w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong),
                 counts = w.counts + open.replaced))
@@ -201,7 +202,7 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
       Map(
         "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
         TableWrite.WriterKey -> TableWrite.Writer,
-        TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
+        TableWrite.CountsKey -> Counts.toJson(MergeCounts.sum(written.map(_.counts)))
       )
     )
     val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,

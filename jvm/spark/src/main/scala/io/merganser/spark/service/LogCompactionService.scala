@@ -1,6 +1,7 @@
 package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
@@ -188,7 +189,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
         Map(
           "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
           TableWrite.WriterKey -> TableWrite.Writer,
-          TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
+          TableWrite.CountsKey -> Counts.toJson(MergeCounts.sum(written.map(_.counts)))
         )
       )
       val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,

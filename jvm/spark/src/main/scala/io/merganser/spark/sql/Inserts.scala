@@ -1,10 +1,10 @@
 package io.merganser.spark.sql
 
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.frame.Overwrites
 import io.merganser.spark.source.{InsertWrite, MerganserTable}
 import io.merganser.spark.write.{Counts, Replaced}
 import io.merganser.table.options.OverwriteMode
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -157,9 +157,7 @@ final case class TruncateExec(table: MerganserTable) extends V2CommandExec with 
 object CountMetrics {
 
   def create(context: SparkContext): Map[String, SQLMetric] =
-    Counts.fields(MergeCounts()).map { case (name, _) =>
-      name -> SQLMetrics.createMetric(context, s"rows: $name")
-    }.toMap
+    MergeCounts.all.map(count => count.name -> SQLMetrics.createMetric(context, s"rows: ${count.name}")).toMap
 
   def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: MergeCounts): Unit =
     post(context, metrics, Counts.fields(counts))

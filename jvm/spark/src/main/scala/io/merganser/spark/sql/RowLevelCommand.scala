@@ -135,9 +135,6 @@ final class StoredSide(val plan: LogicalPlan) extends Serializable {
 
 object RowLevelCommand {
 
-  /** The metrics of a statement: its counts, and those that hold for any write. */
-  val MetricNames: Seq[String] = StatementResult.CountNames ++ Seq("duplicates", "filled", "no_ops", "tombstones")
-
   /** The columns of [[StatementResult]]. */
   def result: Seq[Attribute] =
     StatementResult.columns.map(c => AttributeReference(c.name, c.dataType, c.nullable)())

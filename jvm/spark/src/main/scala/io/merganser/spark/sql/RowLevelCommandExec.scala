@@ -5,7 +5,7 @@ import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.WriteResult
+import io.merganser.spark.write.{StatementResult, WriteResult}
 import io.merganser.spark.write.place.PersistedRows
 import io.merganser.spark.write.tag.KeyedSource
 import io.merganser.table.schema.MetaColumns
@@ -45,7 +45,7 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
   override def children: Seq[SparkPlan] = Seq(query)
 
   override lazy val metrics: Map[String, SQLMetric] =
-    RowLevelCommand.MetricNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
+    StatementResult.MetricNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
 
   override def simpleString(maxFields: Int): String =
     s"$nodeName ${statement.target.statement} ${statement.target}, $how, " +
@@ -82,12 +82,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     target.name.foreach { name =>
       AfterCommit.quietly(result.instant, s"refresh cached data of $name")(SparkBridge.refreshCached(session, name))
     }
-    val c = result.counts
-    val counts =
-      Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong,
-        result.filesWritten.toLong, pruned.toLong)
-    CountMetrics.post(sparkContext, metrics,
-      RowLevelCommand.MetricNames.zip(counts ++ Seq(c.duplicates, c.filled, c.noOps, c.tombstones)))
+    val counts = StatementResult.values(result, read, pruned)
+    CountMetrics.post(sparkContext, metrics, StatementResult.metrics(result, counts))
     val row: Seq[Any] = counts :+ UTF8String.fromString(result.instant)
     Seq(new GenericInternalRow(row.toArray[Any]))
   }

@@ -2,7 +2,8 @@ package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.merganser.table.timeline.{CommitMetadata, Lateness, MergeCounts}
+import io.merganser.merge.buffer.{Lateness, MergeCounts}
+import io.merganser.table.timeline.CommitMetadata
 
 import scala.collection.JavaConverters._
 
@@ -11,40 +12,13 @@ object Counts {
   private val mapper      = new ObjectMapper
   private val LatenessKey = "lateness"
 
-  def fields(c: MergeCounts): Seq[(String, Long)] = Seq(
-    "inserted" -> c.inserted,
-    "updated" -> c.updated,
-    "unchanged" -> c.unchanged,
-    "late" -> c.late,
-    "deleted" -> c.deleted,
-    "ties" -> c.ties,
-    "duplicates" -> c.duplicates,
-    "appended" -> c.appended,
-    "appendedDeletes" -> c.appendedDeletes,
-    "filled" -> c.filled,
-    "noOps" -> c.noOps,
-    "tombstones" -> c.tombstones
-  )
+  def fields(c: MergeCounts): Seq[(String, Long)] = MergeCounts.all.map(count => count.name -> count.in(c))
 
   /** The counts that a commit's extra metadata has; zeros without any. */
   private[spark] def of(metadata: CommitMetadata): MergeCounts = {
-    val node                = mapper.readTree(metadata.extra.getOrElse(TableWrite.CountsKey, "{}"))
-    def count(name: String) = node.path(name).asLong
-    MergeCounts(
-      inserted = count("inserted"),
-      updated = count("updated"),
-      unchanged = count("unchanged"),
-      late = count("late"),
-      deleted = count("deleted"),
-      ties = count("ties"),
-      duplicates = count("duplicates"),
-      appended = count("appended"),
-      appendedDeletes = count("appendedDeletes"),
-      filled = count("filled"),
-      noOps = count("noOps"),
-      tombstones = count("tombstones"),
-      lateness = Lateness(node.path(LatenessKey).fields.asScala.map(e => e.getKey -> e.getValue.asLong).toMap)
-    )
+    val node     = mapper.readTree(metadata.extra.getOrElse(TableWrite.CountsKey, "{}"))
+    val lateness = node.path(LatenessKey).fields.asScala.map(e => e.getKey -> e.getValue.asLong).toMap
+    MergeCounts.of(count => node.path(count.name).asLong, Lateness(lateness))
   }
 
   /** Numbers of keys by the name of their bucket, as JSON; null where no version was late, or that is not known. */

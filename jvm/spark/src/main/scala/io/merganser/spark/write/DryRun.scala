@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.IndexResolver
@@ -7,7 +8,6 @@ import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, PreviewedRow, SliceReader}
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
@@ -48,7 +48,7 @@ object DryRun {
     }
     val replaced = if (slices.isEmpty) Nil else rowsOf(session, table, settings, slices, most)
     DryRun(
-      written.flatMap(_.preview).map(_.counts).foldLeft(MergeCounts())(_ + _),
+      MergeCounts.sum(written.flatMap(_.preview).map(_.counts)),
       chosen(shown(table, settings, written.flatMap(_.preview).flatMap(_.rows)) ++ replaced.flatMap(_._2), most),
       slices.map(slice => slice.base.size + slice.logs.size).sum,
       replaced.map(_._1).sum,

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
@@ -12,7 +13,7 @@ import io.merganser.table.rule.{CompiledRule, RuleLaws}
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.FileSlice
-import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, OperationType, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, OperationType, Timeline, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType

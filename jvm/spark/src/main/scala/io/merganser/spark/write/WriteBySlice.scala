@@ -1,12 +1,12 @@
 package io.merganser.spark.write
 
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, KeyedBatch, PartitionMove, StoredKeys, Tagging}
 import io.merganser.table.options.StoredKeyPolicy
 import io.merganser.table.slice.FileSlice
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,6 +1,5 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.{BatchMerge, GroupWriter, GroupWritten, LogWrites, Previewing, StoredRows}
 import io.merganser.spark.write.place._
@@ -127,11 +126,9 @@ private[write] final case class WriteTasks(
     Partitions.collect(RowShuffle.sorted(session, rows, columns, order))(step.run)
   }
 
-  private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
-    val ordering = Option(OrderingComparator.of(compiled.layout))
-    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target, table.rowKey,
-      table.storage, settings.dryRun.map(previewing))
-  }
+  private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
+    new GroupWriter(writer, incoming, compiled, batchMerge, groupOrdinal, toLogs, target, table.rowKey, table.storage,
+      settings.dryRun.map(previewing))
 
   private def previewing(rows: Int): Previewing = {
     val columns = CompiledRule.layoutSchema(incoming.layout, schema, config, settings.rule)

@@ -1,5 +1,6 @@
 package io.merganser.spark.service
 
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
@@ -13,7 +14,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, MergeCounts, PlannedClustering, WriteStat}
+import io.merganser.table.timeline.{Action, PlannedClustering, WriteStat}
 
 import scala.util.Try
 

@@ -2,10 +2,10 @@ package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.Histories
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.table.TableSuite
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row, SaveMode}
 

@@ -1,11 +1,11 @@
 package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.merge.{Change, Histories}
 import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.table.TableSuite
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.SaveMode
 
 import java.nio.file.{Files, Path}

@@ -1,11 +1,11 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.Change
+import io.merganser.merge.buffer.{Lateness, MergeCounts}
 import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{TableSuite, UsersClasses}
-import io.merganser.table.timeline.{Lateness, MergeCounts}
 import org.apache.spark.sql.SaveMode
 
 /** What a write counts beside new and changed rows; the commit has the same counts. */

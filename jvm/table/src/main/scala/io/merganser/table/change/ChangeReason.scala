@@ -1,7 +1,6 @@
 package io.merganser.table.change
 
-import io.merganser.merge.{DeleteCheck, Laws, OrderingComparator, OrderingField, RowLayout, Version}
-import io.merganser.merge.buffer.MergeIterator
+import io.merganser.merge.{DeleteCheck, OrderingComparator, OrderingField, RowLayout}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.MapData
@@ -41,15 +40,6 @@ final class ChangeReason(rule: StoredRule, columns: StructType) {
       else if (isOrdered) { if (isByColumn) Merged else Tie }
       else Won
     }
-
-  /**
-   * Whether a version that left a row as it was is a delete that is not late-arriving.
-   *
-   * @param laws of the rule
-   */
-  def isIgnoredDelete(laws: Laws, version: Version, before: Version): Boolean =
-    laws.ignoresDeletes && before != null && !before.isDelete &&
-      MergeIterator.isIgnoredDelete(version, before.row, comparator)
 
   private def onlyFills(before: InternalRow, after: InternalRow): Boolean = {
     var i            = 0

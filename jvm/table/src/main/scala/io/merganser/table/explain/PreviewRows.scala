@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{Laws, RowLayout, Version}
+import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.rule.StoredRule
@@ -17,7 +17,6 @@ import scala.collection.mutable
  * @param zone     in which timestamps are shown
  * @param most     rows to collect of each outcome
  * @param looksUp  false for a plain insert, which adds rows beside stored ones
- * @param laws     of the rule
  */
 final class PreviewRows(
     rule: StoredRule,
@@ -26,13 +25,12 @@ final class PreviewRows(
     zone: String,
     most: Int,
     partitionPath: String,
-    looksUp: Boolean,
-    laws: Laws
+    looksUp: Boolean
 ) {
   private[this] val sentences = new RecordSentences(rule, layout, columns.length, zone)
   private[this] val reasons   = new ChangeReason(rule, columns)
   private[this] val rows      = mutable.ArrayBuffer.empty[PreviewedRow]
-  private[this] val counted   = new Array[Int](Outcome.Count)
+  private[this] val counted   = mutable.HashMap.empty[Int, Int].withDefaultValue(0)
 
   def result: Seq[PreviewedRow] = rows.toList
 
@@ -57,7 +55,7 @@ final class PreviewRows(
     case Outcome.Absent if step.version.isDelete => "a delete of a row that is not there"
     case Outcome.Absent                          => "a partial row without a row that it belongs to is ignored"
     case Outcome.Inserted if !looksUp            => "a plain insert adds the row, whether or not its key is stored"
-    case _                                       => sentences.merged(step, RecordDecision.of(step, reasons, laws))
+    case _                                       => sentences.merged(step, RecordDecision.of(step, reasons))
   }
 }
 

@@ -181,7 +181,7 @@ final class RecordHistory(
 
     private def logged(slice: FileSlice, traced: TraceStep, commit: String, file: String): RecordStep = {
       val TraceStep(version, before, after, outcome) = traced
-      val decision                                   = RecordDecision.of(traced, reasons, reader.laws)
+      val decision                                   = RecordDecision.of(traced, reasons)
       outcome match {
         case Outcome.Inserted | Outcome.Updated =>
           current = steps.length

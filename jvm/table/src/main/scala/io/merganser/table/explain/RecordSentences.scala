@@ -57,7 +57,7 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       case Outcome.Inserted if before == null => "nothing was stored"
       case Outcome.Inserted                   => s"${by(version, before)} after a delete"
       case Outcome.Absent => "a delete of a row that is not there; its tombstone stays until a compaction"
-      case Outcome.Late if decision == RecordDecision.Ignored =>
+      case Outcome.Ignored =>
         s"the row before stays, as the delete does nothing to it: ${comparison(version, before)}"
       case Outcome.Late => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
       case Outcome.Deleted =>

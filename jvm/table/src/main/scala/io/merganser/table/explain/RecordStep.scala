@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{Laws, NamedValue}
+import io.merganser.merge.NamedValue
 import io.merganser.merge.buffer.{Outcome, TraceStep}
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.slice.FileSlice
@@ -38,14 +38,12 @@ object RecordDecision {
   /** The file group was replaced by others, to which its rows moved or with which they are gone. */
   case object Replaced extends RecordDecision("replaced")
 
-  /** @param laws of the rule */
-  private[explain] def of(step: TraceStep, reasons: ChangeReason, laws: Laws): RecordDecision = step.outcome match {
-    case Outcome.Unchanged                                                        => Ignored
-    case Outcome.Late if reasons.isIgnoredDelete(laws, step.version, step.before) => Ignored
-    case Outcome.Late                                                             => Lost
-    case Outcome.Deleted | Outcome.Absent                                         => Deleted
-    case Outcome.Inserted                                                         => Won
-    case _ => of(reasons.of(step.before.row, step.after.row))
+  private[explain] def of(step: TraceStep, reasons: ChangeReason): RecordDecision = step.outcome match {
+    case Outcome.Unchanged | Outcome.Ignored => Ignored
+    case Outcome.Late                        => Lost
+    case Outcome.Deleted | Outcome.Absent    => Deleted
+    case Outcome.Inserted                    => Won
+    case _                                   => of(reasons.of(step.before.row, step.after.row))
   }
 
   private[explain] def of(reason: UTF8String): RecordDecision = reason match {

@@ -10,13 +10,14 @@ import scala.collection.JavaConverters._
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
 final class CompiledRule private (val layout: RowLayout, rule: MergeRule) extends Serializable {
+  private val order = OrderingComparator.of(layout)
 
   /**
    * Folds the versions of keys by this rule. To be called in a task.
    *
    * @param fileGroup partition path and id of the file group that has the keys, for messages
    */
-  def fold(fileGroup: String): KeyFold = new KeyFold(rule, fileGroup)
+  def fold(fileGroup: String): KeyFold = new KeyFold(rule, fileGroup, order)
 
   def laws: Laws = rule.laws
 }

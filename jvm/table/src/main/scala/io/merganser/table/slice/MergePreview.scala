@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.table.timeline.MergeCounts
+import io.merganser.merge.buffer.MergeCounts
 
 /**
  * What a write would do to one row. Strings of rows are JSON objects by column.

@@ -1,12 +1,11 @@
 // Hot path: one call per row.
 package io.merganser.table.slice
 
-import io.merganser.merge.OrderingComparator
-import io.merganser.merge.buffer.{MergeIterator, Outcome}
+import io.merganser.merge.buffer.{MergeCounts, MergeIterator, MergeTally, Outcome, RowEquality}
 import io.merganser.table.base.{BaseFileFooter, BaseFileWriter, EventTimes, RecentRowBuffer, RecentRows}
 import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
 import io.merganser.table.log.{ChangeLogWriter, MetaRow}
-import io.merganser.table.timeline.{Lateness, MergeCounts, WriteStat}
+import io.merganser.table.timeline.WriteStat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.unsafe.types.UTF8String
@@ -14,9 +13,9 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * A base file that is being written, with counts of the outcomes of the merge.
  *
- * @param replaced    footer of the base file that this one supersedes, if it is known
- * @param moved       deletes to retain that are in no file before this one
- * @param isRewritten whether rows are put without a merge
+ * @param updatesCommitMetadata whether changed rows get the commit metadata columns of this instant
+ * @param replaced footer of the base file that this one supersedes, if it is known
+ * @param moved    deletes to retain that are in no file before this one
  */
 private[slice] final class OpenBaseFile(
     slices: SliceWriter,
@@ -24,9 +23,9 @@ private[slice] final class OpenBaseFile(
     fileId: String,
     previous: Option[FileSlice],
     token: WriteToken,
+    updatesCommitMetadata: Boolean,
     replaced: Option[BaseFileFooter] = None,
-    moved: => Tombstones = Tombstones.none,
-    isRewritten: Boolean = false
+    moved: => Tombstones = Tombstones.none
 ) {
   import slices.{baseOptions, baseSchema, eventTime, instant, markers, storage}
   import OpenBaseFile._
@@ -34,25 +33,24 @@ private[slice] final class OpenBaseFile(
   private[this] val width      = slices.width
   private[this] val storesKeys = slices.config.storesKeys
 
-  private[this] val name                   = FileNames.base(fileId, token.toString, instant)
-  private[this] val meta                   = new MetaRow(instant, token, UTF8String.fromString(name), storesKeys)
-  private[this] val joined                 = new JoinedRow
-  private[this] val stored                 = slices.storedColumns
-  private[this] val times                  = new EventTimes(eventTime)
-  private[this] var writer: BaseFileWriter = _
-  private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
-  private[this] var (filled, noOps, absent)                             = (0L, 0L, 0L)
-  private[this] var rows                                                = 0L
-  private[this] var check                                               = FirstCheck
-  private[this] var keyWhenFull: UTF8String                             = _
-  private[this] var changes: ChangeLogWriter                            = _ // null if none are written
-  private[this] var lateness: Lateness.Counter                          = _ // null until there is a late version
-  private[this] val equality                                            = new RowEquality(slices.schema)
+  private[this] val name                     = FileNames.base(fileId, token.toString, instant)
+  private[this] val meta                     = new MetaRow(instant, token, UTF8String.fromString(name), storesKeys)
+  private[this] val joined                   = new JoinedRow
+  private[this] val stored                   = slices.storedColumns
+  private[this] val times                    = new EventTimes(eventTime)
+  private[this] var writer: BaseFileWriter   = _
+  private[this] var rows                     = 0L
+  private[this] var check                    = FirstCheck
+  private[this] var keyWhenFull: UTF8String  = _
+  private[this] var changes: ChangeLogWriter = _ // null if none are written
+  // Compactions count no updates without effect.
+  private[this] val tally =
+    new MergeTally(if (updatesCommitMetadata) new RowEquality(slices.schema) else null, countsLateness = true)
   private[this] val tombstones = slices.tombstones.map(_.collector(previous.flatMap(_.base), moved)).orNull
 
-  /** @param logsChanges false in a service, which makes none */
-  def open(logsChanges: Boolean): Unit = {
-    if (logsChanges && previous.isDefined) changes = slices.openChanges(partitionPath, fileId, token).orNull
+  /** Opens a file that replaces another, even if it gets no row. A service makes no changes. */
+  def openReplacement(): Unit = {
+    if (updatesCommitMetadata) changes = slices.openChanges(partitionPath, fileId, token).orNull
     open()
   }
 
@@ -71,33 +69,9 @@ private[slice] final class OpenBaseFile(
       rows   <- RecentRows.following(footer, base.instant, baseOptions.recentRows, slices.baseCopies)
     } yield rows
 
-  def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
+  def add(merge: MergeIterator): Unit = {
     val row = merge.row
-    merge.outcome match {
-      case Outcome.Unchanged                               => unchanged += 1
-      case Outcome.Late if merge.isIgnoredDelete(ordering) => unchanged += 1
-      case Outcome.Late =>
-        late += 1
-        // A rule of a user's may choose against the ordering values.
-        if (ordering != null && ordering.compare(merge.newest.row, merge.storedRow) < 0) {
-          if (lateness == null) lateness = new Lateness.Counter(ordering.first)
-          lateness.add(merge.storedRow, merge.newest.row)
-        }
-      case Outcome.Updated =>
-        updated += 1
-        val isEqual = ordering != null && ordering.compare(merge.storedRow, row) == 0
-        if (isEqual && !merge.isAllLate(ordering)) ties += 1
-        // With another ordering value it is another row. Compactions count no updates without effect.
-        if (updatesCommitMetadata && (isEqual || ordering == null) && equality.areEqual(merge.storedRow, row))
-          noOps += 1
-        if (merge.isMade) filled += 1
-      case Outcome.Inserted => inserted += 1
-      case Outcome.Deleted  => deleted += 1
-      case Outcome.Absent =>
-        if (merge.isIgnored) noOps += 1
-        else if (!merge.winner.isRetained) absent += 1
-        else if (!merge.newest.isRetained) late += 1
-    }
+    tally.add(merge)
     if (changes != null) merge.outcome match {
       case Outcome.Updated | Outcome.Inserted => changes.put(row.getUTF8String(width), merge.storedRow, row)
       case Outcome.Deleted => changes.put(merge.storedRow.getUTF8String(width), merge.storedRow, null)
@@ -111,10 +85,14 @@ private[slice] final class OpenBaseFile(
     }
   }
 
-  /** @param isNew whether the row gets the commit metadata columns of this instant */
-  def put(row: InternalRow, isNew: Boolean): Unit = {
+  /** Adds a row that is merged with nothing. */
+  def add(row: InternalRow): Unit = {
+    if (tombstones ne null) tombstones.live(row)
+    put(row, updatesCommitMetadata)
+  }
+
+  private def put(row: InternalRow, isNew: Boolean): Unit = {
     if (writer == null) open()
-    if ((tombstones ne null) && isRewritten) tombstones.live(row)
     writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
     if (!storesKeys) writer.track(row.getUTF8String(width))
     rows += 1
@@ -134,8 +112,7 @@ private[slice] final class OpenBaseFile(
   /** Whether the file is full and the row has another key than the last one. */
   def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
 
-  def counts: MergeCounts = MergeCounts(inserted, updated, unchanged, late, deleted, ties, filled = filled,
-    noOps = noOps, tombstones = absent, lateness = if (lateness == null) Lateness.none else lateness.result)
+  def counts: MergeCounts = MergeCounts.of(tally)
 
   /** None if no row was written, no delete is retained and no file was required. */
   def close(): Option[SliceWritten] = {
@@ -152,9 +129,9 @@ private[slice] final class OpenBaseFile(
             partitionPath = partitionPath,
             prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
             numWrites = written.rowCount,
-            numInserts = inserted,
-            numUpdateWrites = updated,
-            numDeletes = deleted,
+            numInserts = tally.inserted,
+            numUpdateWrites = tally.updated,
+            numDeletes = tally.deleted,
             fileSizeInBytes = written.sizeBytes,
             totalWriteBytes = written.sizeBytes,
             prevBaseFile = previous.flatMap(_.base).map(_.name),

@@ -1,9 +1,8 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.RowLayout
-import io.merganser.merge.buffer.{Decisions, MergeIterator, VersionBuffer}
+import io.merganser.merge.buffer.{MergeCounts, MergeIterator, MergeTally, VersionBuffer}
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -15,9 +14,9 @@ trait SliceRows extends Iterator[InternalRow] with Closeable
 /**
  * Column batches that own open files: close them. A batch is valid until the next one is requested.
  *
- * @param decisions of the merge, so far; null if the rows are not merged
+ * @param tally of the merge, so far; null if the rows are not merged
  */
-final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable], val decisions: Decisions)
+final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable], val tally: MergeTally)
     extends Iterator[ColumnarBatch] with Closeable {
   override def hasNext: Boolean      = batches.hasNext
   override def next(): ColumnarBatch = batches.next()
@@ -49,8 +48,8 @@ object SliceBatches {
   private[slice] def apply(
       batches: Iterator[ColumnarBatch],
       open: Seq[Closeable],
-      decisions: Decisions = null
-  ): SliceBatches = new SliceBatches(batches, open, decisions)
+      tally: MergeTally = null
+  ): SliceBatches = new SliceBatches(batches, open, tally)
 
   /**
    * The rows of batches for which a predicate on one of their columns, of strings, holds.
@@ -59,7 +58,7 @@ object SliceBatches {
    * @param holds called once for each value that follows another one
    */
   def where(batches: SliceBatches, column: Int, width: Int)(holds: String => Boolean): SliceBatches =
-    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches), batches.decisions)
+    new SliceBatches(new SelectedBatches(batches, column, width, holds), Seq(batches), batches.tally)
 }
 
 /**

@@ -1,7 +1,7 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{KeyFold, Laws, MerganserException, OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{Decisions, SortedRows, VersionBuffer}
+import io.merganser.merge.{KeyFold, Laws, MerganserException, RowLayout, Version}
+import io.merganser.merge.buffer.{MergeTally, SortedRows, VersionBuffer}
 import io.merganser.table.avro.Milliseconds
 import io.merganser.table.base.{BaseFileFooter, BaseFileSection, RecentRows}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
@@ -157,18 +157,18 @@ final class SliceReader(
   }
 
   private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
-    val decisions = new Decisions(OrderingComparator.of(layout))
-    decisions.versions = buffer.versionCount
+    val tally = new MergeTally
+    tally.versions = buffer.versionCount
     buffer.mergeBatches() match {
       case Some(merge) =>
-        decisions.duplicates = buffer.versionCount - buffer.keyCount
-        merge.decisions = decisions
+        tally.duplicates = buffer.versionCount - buffer.keyCount
+        merge.tally = tally
         val reader  = openBase(slice, ofMerge, keyFilters)
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
-        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, decisions)
+        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
       case None =>
         val open = merge(slice, buffer)
-        SliceBatches(RowsToBatches(liveRows(open, decisions), requested, SliceReader.BatchRows), Seq(open), decisions)
+        SliceBatches(RowsToBatches(liveRows(open, tally), requested, SliceReader.BatchRows), Seq(open), tally)
     }
   }
 
@@ -345,7 +345,7 @@ final class SliceReader(
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
   }
 
-  private def liveRows(open: OpenMerge, decisions: Decisions = null): SliceRows = new SliceRows {
+  private def liveRows(open: OpenMerge, tally: MergeTally = null): SliceRows = new SliceRows {
     private[this] val merge    = open.merge
     private[this] var ready    = false
     private[this] var finished = false
@@ -355,7 +355,7 @@ final class SliceReader(
         if (!merge.next()) finished = true
         else {
           ready = merge.isLive
-          if (decisions ne null) decisions.add(merge)
+          if (tally ne null) tally.add(merge)
         }
       }
       ready

@@ -1,7 +1,7 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
-import io.merganser.merge.buffer.MergeIterator
+import io.merganser.merge.{DeleteCheck, RowLayout}
+import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogOptions, LogWriter, MetaRow}
@@ -10,7 +10,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
 import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
 import io.merganser.table.storage.{DiscardedFiles, Storage}
-import io.merganser.table.timeline.{MergeCounts, WriteStat}
+import io.merganser.table.timeline.WriteStat
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.StructType
@@ -87,7 +87,6 @@ final case class SliceWriter(
    * @param previous the slice that this file supersedes, if any
    * @param updatesCommitMetadata true if changed rows get the commit metadata columns of this instant; false in a
    *   compaction, which leaves them unchanged
-   * @param ordering compares ordering values, to count ties; null under a rule without ordering
    * @param replaced footer of the base file of `previous`, if it is known: with it the new file can have
    *   [[io.merganser.table.base.RecentRows recent rows]]
    * @return no file if there is no row to write and no previous slice
@@ -98,14 +97,13 @@ final case class SliceWriter(
       previous: Option[FileSlice],
       merge: MergeIterator,
       updatesCommitMetadata: Boolean,
-      ordering: OrderingComparator,
       token: WriteToken,
       replaced: Option[BaseFileFooter] = None
   ): MergeWritten = {
-    val file = new OpenBaseFile(this, partitionPath, fileId, previous, token, replaced)
+    val file = new OpenBaseFile(this, partitionPath, fileId, previous, token, updatesCommitMetadata, replaced)
     try {
-      if (previous.isDefined) file.open(logsChanges = updatesCommitMetadata)
-      while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
+      if (previous.isDefined) file.openReplacement()
+      while (merge.next()) file.add(merge)
       MergeWritten(file.close().toSeq, file.counts)
     } catch {
       case e: Throwable =>
@@ -138,22 +136,22 @@ final case class SliceWriter(
       partitionPath: String,
       fileId: String,
       merge: MergeIterator,
-      ordering: OrderingComparator,
       token: WriteToken
   ): MergeWritten = {
-    val written = Seq.newBuilder[SliceWritten]
-    var counts  = MergeCounts()
-    var count   = 0
-    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token)
+    def open(group: String) = new OpenBaseFile(this, partitionPath, group, None, token, updatesCommitMetadata = true)
+    val written             = Seq.newBuilder[SliceWritten]
+    var counts              = MergeCounts()
+    var count               = 0
+    var file                = open(fileId)
     try {
       while (merge.next()) {
         if (merge.isLive && file.endsBefore(merge.row)) {
           written ++= file.close()
           counts += file.counts
           count += 1
-          file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token)
+          file = open(FileNames.following(fileId, count))
         }
-        file.add(merge, updatesCommitMetadata = true, ordering)
+        file.add(merge)
       }
       written ++= file.close()
       MergeWritten(written.result(), counts + file.counts)
@@ -183,15 +181,16 @@ final case class SliceWriter(
   ): Seq[SliceWritten] = {
     val written = Seq.newBuilder[SliceWritten]
     var count   = 0
-    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, moved = moved, isRewritten = true)
+    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, updatesCommitMetadata, moved = moved)
     try {
       rows.foreach { row =>
         if (file.isFull) {
           written ++= file.close()
           count += 1
-          file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token)
+          file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token,
+            updatesCommitMetadata)
         }
-        file.put(row, updatesCommitMetadata)
+        file.add(row)
       }
       written ++= file.close()
       written.result()

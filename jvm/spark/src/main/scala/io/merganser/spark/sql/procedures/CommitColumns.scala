@@ -1,8 +1,9 @@
 package io.merganser.spark.sql.procedures
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.spark.write.{Counts, TableWrite, WriteNotes}
-import io.merganser.table.timeline.{CommitMetadata, InstantTime, MergeCounts}
+import io.merganser.merge.buffer.MergeCounts
+import io.merganser.spark.write.{TableWrite, WriteNotes}
+import io.merganser.table.timeline.{CommitMetadata, InstantTime}
 import org.apache.spark.sql.types._
 
 import java.time.temporal.ChronoUnit
@@ -11,10 +12,8 @@ import java.time.temporal.ChronoUnit
 private[procedures] object CommitColumns {
   private val mapper = new ObjectMapper
 
-  private val countNames: Seq[String] = Counts.fields(MergeCounts()).map(_._1)
-
   /** Names and types of the counts. */
-  val counts: Seq[(String, DataType)] = countNames.map(name => snake(name) -> LongType)
+  val counts: Seq[(String, DataType)] = MergeCounts.all.map(_.column -> LongType)
 
   /** Names and types of the totals over the files of a commit. */
   val sums: Seq[(String, DataType)] =
@@ -34,7 +33,9 @@ private[procedures] object CommitColumns {
   /** The values of [[counts]]: null for commits without them, such as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
     val json = metadata.flatMap(_.extra.get(TableWrite.CountsKey)).map(mapper.readTree)
-    countNames.map(name => json.flatMap(node => Option(node.get(name))).map(node => Long.box(node.asLong)).orNull)
+    MergeCounts.all.map { count =>
+      json.flatMap(node => Option(node.get(count.name))).map(node => Long.box(node.asLong)).orNull
+    }
   }
 
   /** The values of [[sums]]; null for anything but a completed write. */

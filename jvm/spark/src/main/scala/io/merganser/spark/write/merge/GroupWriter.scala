@@ -1,7 +1,7 @@
 package io.merganser.spark.write.merge
 
-import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
+import io.merganser.merge.{KeyFold, RowLayout, Version}
+import io.merganser.merge.buffer.{MergeCounts, MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.base.BaseFileFooter
@@ -9,7 +9,6 @@ import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -83,7 +82,6 @@ final class GroupWriter(
     incoming: PreparedSchema,
     compiled: CompiledRule,
     batchMerge: BatchMerge,
-    ordering: Option[OrderingComparator],
     groupOrdinal: Int,
     logs: LogWrites,
     target: (UTF8String, Int) => FileGroupTarget,
@@ -110,11 +108,9 @@ final class GroupWriter(
       try {
         val (files, refused, merge) =
           appendLog(group.slice.get, versions, fold, token, preview, deletesOf(group, None))
-        val appended = files.map(_.counts).foldLeft(MergeCounts())(_ + _)
+        val appended = MergeCounts.sum(files.map(_.counts))
         val known    = groups.known.fold(appended)(_.instead(appended))
-        groupWritten(files, known.copy(late = known.late + refused, tombstones = known.tombstones + refused), merge,
-          combines,
-          preview)
+        groupWritten(files, known + MergeCounts(late = refused, tombstones = refused), merge, combines, preview)
       } finally preview.foreach(_.close())
     } else {
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
@@ -124,10 +120,9 @@ final class GroupWriter(
         val result = preview.fold[MergeIterator](merge)(_.of(merge))
         val written =
           if (group.slice.isEmpty && !group.isBucket)
-            writer.writeNewBases(group.partitionPath, group.fileId, result, ordering.orNull, token)
+            writer.writeNewBases(group.partitionPath, group.fileId, result, token)
           else
             writer.writeBase(group.partitionPath, group.fileId, group.slice, result, updatesCommitMetadata = true,
-              ordering.orNull,
               token, base.map(_.footer))
         groupWritten(written.files, written.counts, merge, combines, preview)
       } finally base.foreach(_.close())
@@ -178,10 +173,10 @@ final class GroupWriter(
     val seen: SeenVersions  = new SeenVersions(cursor, layout)
 
     def of(merge: SortedMerge): MergeIterator =
-      new FollowedMerge(merge, fold)(new BasePreview(layout, ordering.orNull, seen, rows).see)
+      new FollowedMerge(merge, fold)(new BasePreview(layout, seen, rows).see)
 
     def appending(slice: FileSlice, merge: SortedMerge): MergeIterator = {
-      val log = new LogPreview(how.stored, slice, layout, how.columns, fold, ordering.orNull, seen, rows)
+      val log = new LogPreview(how.stored, slice, layout, how.columns, fold, seen, rows)
       ofLog = Some(log)
       new FollowedMerge(merge, fold)(log.see)
     }
@@ -202,8 +197,7 @@ final class GroupWriter(
       combines: Boolean,
       preview: Option[GroupPreview]
   ): GroupWritten = {
-    val all = counts.copy(duplicates = if (combines) merge.duplicateCount else 0L,
-      late = counts.late + merge.refusedCount)
+    val all = counts.copy(duplicates = if (combines) merge.duplicateCount else 0L)
     GroupWritten(files, all, preview.map(_.result(all)))
   }
 

@@ -1,7 +1,8 @@
 package io.merganser.spark.write.merge
 
+import io.merganser.merge.buffer.MergeCounts
 import io.merganser.table.slice.{MergePreview, SliceWritten}
-import io.merganser.table.timeline.{MergeCounts, WriteStat}
+import io.merganser.table.timeline.WriteStat
 
 /**
  * What a write did to one file group.
@@ -19,5 +20,5 @@ private[spark] final case class GroupWritten(
 }
 
 private[spark] object GroupWritten {
-  def counts(groups: Seq[GroupWritten]): MergeCounts = groups.map(_.counts).foldLeft(MergeCounts())(_ + _)
+  def counts(groups: Seq[GroupWritten]): MergeCounts = MergeCounts.sum(groups.map(_.counts))
 }

@@ -1,11 +1,10 @@
 package io.merganser.spark.write.merge
 
-import io.merganser.merge.{OrderingComparator, RowLayout, Version}
-import io.merganser.merge.buffer.{Outcome, RowMerge}
+import io.merganser.merge.{RowLayout, Version}
+import io.merganser.merge.buffer.{MergeCounts, MergeTally, Outcome, RowMerge}
 import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
-import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -33,15 +32,14 @@ private[spark] final case class StatementOutcomes(rule: StoredRule, config: Tabl
 
 /** To be used in the task that opened it. */
 private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: StructType, masks: Seq[ColumnMask]) {
-  private[this] val layout     = compiled.layout
-  private[this] val types      = layout.schema.map(_.dataType).toArray
-  private[this] val ordinals   = layout.schema.fieldNames.map(rowSchema.fieldNames.indexOf(_))
-  private[this] val provided   = masks.map(mask => layout.schema.fieldNames.map(mask.columns.contains)).toArray
-  private[this] val comparator = OrderingComparator.of(layout)
-  private[this] val merge      = new RowMerge(compiled.fold("none"))
-  private[this] val stored     = new GenericInternalRow(types.length)
-  private[this] val newer      = new GenericInternalRow(types.length)
-  private[this] val version    = new Version
+  private[this] val layout   = compiled.layout
+  private[this] val types    = layout.schema.map(_.dataType).toArray
+  private[this] val ordinals = layout.schema.fieldNames.map(rowSchema.fieldNames.indexOf(_))
+  private[this] val provided = masks.map(mask => layout.schema.fieldNames.map(mask.columns.contains)).toArray
+  private[this] val merge    = new RowMerge(compiled.fold("none"))
+  private[this] val stored   = new GenericInternalRow(types.length)
+  private[this] val newer    = new GenericInternalRow(types.length)
+  private[this] val version  = new Version
 
   private[this] val outcomeAt       = rowSchema.fieldIndex(PreparedSchema.Outcome)
   private[this] val maskAt          = rowSchema.fieldIndex(PreparedSchema.Mask)
@@ -62,7 +60,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
     else if (mask == PreparedSchema.FullRow) layout.fill(version, newer)
     else layout.fill(version, newer, provided(mask), masks(mask).inserts)
     merge.merge(stored, version)
-    if (merge.outcome == Outcome.Updated && merge.isTie(comparator)) Outcome.Tied else merge.outcome
+    merge.decision
   }
 }
 
@@ -75,7 +73,7 @@ private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
   private[this] var outcome         = Outcome.Uncounted
   private[this] var isDelete        = false
   private[this] var rows            = 0L
-  private[this] val counted         = new Array[Long](Outcome.Count)
+  private[this] val tally           = new MergeTally
   private[this] var known           = 0L
   private[this] var knownDeletes    = 0L
 
@@ -96,12 +94,7 @@ private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
   /** Counts of a log's rows: the known outcomes are counted in place of appended rows. */
   def instead(appended: MergeCounts): MergeCounts = {
     count()
-    appended + MergeCounts(
-      inserted = counted(Outcome.Inserted),
-      updated = counted(Outcome.Updated) + counted(Outcome.Tied),
-      late = counted(Outcome.Late),
-      deleted = counted(Outcome.Deleted),
-      ties = counted(Outcome.Tied),
+    appended + MergeCounts.of(tally) + MergeCounts(
       appended = -math.min(known, appended.appended),
       appendedDeletes = -math.min(knownDeletes, appended.appendedDeletes)
     )
@@ -109,7 +102,7 @@ private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
 
   private def count(): Unit = {
     if (rows > 0 && outcome != Outcome.Appended) {
-      counted(outcome) += 1
+      tally.add(outcome)
       known += rows
       if (isDelete || outcome == Outcome.Uncounted) knownDeletes += 1
     }

@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.merge.buffer
 
 import io.merganser.merge.OrderingField
 import org.apache.spark.sql.catalyst.InternalRow
@@ -39,25 +39,26 @@ object Lateness {
   private def rank(name: String): Int = Order.getOrElse(name, Order.size)
 
   /** @param micros not negative */
-  private[timeline] def ofTime(micros: Double): String =
+  private[buffer] def ofTime(micros: Double): String =
     Times.collectFirst { case (name, seconds) if micros < seconds * 1e6 => name }.getOrElse(Longest)
 
   /** @param distance not negative */
-  private[timeline] def ofNumber(distance: Double): String =
+  private[buffer] def ofNumber(distance: Double): String =
     Numbers.indices.collectFirst { case n if distance < math.pow(10, n.toDouble) => Numbers(n) }.getOrElse(Largest)
 
-  /** Counts versions; not thread safe. @param field the first ordering field; null without one */
-  final class Counter(field: OrderingField) {
+  /** Counts versions; not thread safe. */
+  final class Counter {
     private[this] val counted = mutable.HashMap.empty[String, Long]
 
-    def add(stored: InternalRow, late: InternalRow): Unit = if (field != null) {
-      val name = bucket(field.valueIn(stored), field.valueIn(late))
+    /** @param field the first ordering field */
+    def add(field: OrderingField, stored: InternalRow, late: InternalRow): Unit = {
+      val name = bucket(field.dataType, field.valueIn(stored), field.valueIn(late))
       counted(name) = counted.getOrElse(name, 0L) + 1
     }
 
     def result: Lateness = if (counted.isEmpty) none else Lateness(counted.toMap)
 
-    private def bucket(stored: Any, late: Any): String = (field.dataType, stored, late) match {
+    private def bucket(dataType: DataType, stored: Any, late: Any): String = (dataType, stored, late) match {
       case (TimestampType | TimestampNTZType, a: Long, b: Long) => ofTime(distance(a, b))
       case (DateType, a: Int, b: Int)                           => ofTime((a.toLong - b) * 86400e6)
       case (_, a: Decimal, b: Decimal)                          => ofNumber(math.abs(a.toDouble - b.toDouble))

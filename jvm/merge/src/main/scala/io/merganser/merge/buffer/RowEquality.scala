@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.merge.buffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection

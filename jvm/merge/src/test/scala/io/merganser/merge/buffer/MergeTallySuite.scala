@@ -8,30 +8,31 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What counts as a tie under a rule that takes late-arriving versions. */
-class DecisionsSuite extends AnyFunSuite {
+class MergeTallySuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL("k STRING, ts INT, n INT")
   private val layout = RowLayout(schema, "k", Seq("ts"), Nil)
   private val fold =
-    new KeyFold(new ColumnRule(layout, Map("n" -> ColumnFunction.Sum).getOrElse(_, ColumnFunction.Last), Nil, Nil))
+    new KeyFold(new ColumnRule(layout, Map("n" -> ColumnFunction.Sum).getOrElse(_, ColumnFunction.Last), Nil, Nil),
+      order = new OrderingComparator(layout))
 
   private def row(ts: Any, n: Int) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), ts, n))
 
   private def version(ts: Int, n: Int): Version = layout.fill(new Version, row(ts, n))
 
   /** After the stored row `5,1` and versions of several batches. */
-  private def decisions(versions: Version*): Decisions = {
+  private def tally(versions: Version*): MergeTally = {
     val buffer = new VersionBuffer(layout, fold, Long.MaxValue)
     versions.foreach(buffer.add)
-    val merge     = buffer.merge(Iterator(row(5, 1)), baseSorted = true)
-    val decisions = new Decisions(new OrderingComparator(layout))
-    while (merge.next()) decisions.add(merge)
-    decisions
+    val merge = buffer.merge(Iterator(row(5, 1)), baseSorted = true)
+    val tally = new MergeTally
+    while (merge.next()) tally.add(merge)
+    tally
   }
 
   private def counts(versions: Version*): (Long, Long, Long) = {
-    val found = decisions(versions: _*)
-    (found.won, found.ties, found.filled)
+    val found = tally(versions: _*)
+    (found.updated, found.ties, found.filled)
   }
 
   test("a late-arriving version that adds to a sum has won, and is no tie") {
@@ -52,6 +53,6 @@ class DecisionsSuite extends AnyFunSuite {
   }
 
   test("a late-arriving version whose sum is the stored one is not late, since it was added") {
-    assert(decisions(version(3, 0)).late == 0)
+    assert(tally(version(3, 0)).late == 0)
   }
 }

@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.merge.buffer
 
 import io.merganser.merge.OrderingField
 import org.apache.spark.sql.catalyst.InternalRow
@@ -10,8 +10,8 @@ final class LatenessSuite extends AnyFunSuite {
 
   private def bucket(dataType: DataType, stored: Any, late: Any): String = {
     val field   = OrderingField.find(StructType(Seq(StructField("ts", dataType))), "ts").get
-    val counter = new Lateness.Counter(field)
-    counter.add(InternalRow(stored), InternalRow(late))
+    val counter = new Lateness.Counter
+    counter.add(field, InternalRow(stored), InternalRow(late))
     assert(counter.result.counts.values.sum == 1)
     counter.result.counts.keys.head
   }

@@ -1,0 +1,45 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.buffer.{Count, MergeCounts, MergeTally, Outcome}
+import io.merganser.spark.write.{Counts, StatementResult, TableWrite}
+import io.merganser.table.timeline.{CommitMetadata, OperationType}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Every list of counts is that of [[MergeCounts.all]]. */
+final class CountListsSuite extends AnyFunSuite {
+  private val all: Seq[Count] = MergeCounts.all
+
+  /** Counts of different values. */
+  private val counts = all.zipWithIndex.foldLeft(MergeCounts()) { case (c, (count, i)) => count.set(c, i + 1L) }
+
+  test("each field of the counts is in the list, and each entry of the list reads and sets its own field") {
+    assert(counts.productIterator.toSeq.init == all.map(_.in(counts)))
+    assert(all.map(_.in(counts)) == all.indices.map(_ + 1L))
+    assert(all.map(_.name).distinct == all.map(_.name) && all.forall(_.doc.nonEmpty))
+  }
+
+  test("sums, the metadata of commits, the columns of calls and the metrics of statements have each of them") {
+    assert(all.map(_.in(counts + counts)) == all.indices.map(i => 2L * (i + 1)))
+    val metadata = CommitMetadata(OperationType.Upsert, Map.empty, Map(TableWrite.CountsKey -> Counts.toJson(counts)))
+    assert(Counts.of(metadata) == counts)
+    assert(CommitColumns.counts.map(_._1) == all.map(_.column))
+    assert(CommitColumns.countsOf(Some(metadata)) == all.map(_.in(counts)))
+    assert(all.map(_.column).filterNot(StatementResult.MetricNames.contains) == Nil)
+    assert(StatementResult.counts.map(_.column) ==
+      Seq("inserted", "updated", "unchanged", "deleted", "late", "ties", "appended"))
+  }
+
+  test("each decision of a merge is one count, a tie and a refused version two") {
+    import Outcome._
+    val counted = Seq(Unchanged, Late, Updated, Inserted, Deleted, Absent, Refused, Tied, Added, Ignored, Rowless,
+      Appended, Uncounted).map { decision =>
+      val tally = new MergeTally
+      tally.add(decision)
+      val found = MergeCounts.of(tally)
+      all.filter(_.in(found) == 1).map(_.name)
+    }
+    assert(counted == Seq(Seq("unchanged"), Seq("late"), Seq("updated"), Seq("inserted"), Seq("deleted"),
+      Seq("tombstones"), Seq("late", "tombstones"), Seq("updated", "ties"), Seq("updated"), Seq("unchanged"),
+      Seq("noOps"), Nil, Nil))
+  }
+}

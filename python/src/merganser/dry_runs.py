@@ -15,6 +15,7 @@ from merganser._shown import Shown, size
 from merganser._transport import transport_for
 from merganser._wire import built, measured, wire
 from merganser.config import Options, merged_options
+from merganser.counts import Counts
 
 
 def _row(text: Any) -> Any:
@@ -44,29 +45,12 @@ class DryRunRow(Shown):
 
 
 @dataclass(frozen=True)
-class DryRun(Shown):
+class DryRun(Counts[int]):
     """What a write that was not committed would have done to rows.
 
     The counts are those that readers would see, also of versions that go to logs, which a commit counts as appended.
     """
 
-    inserted: int
-    updated: int
-    unchanged: int
-    """Stored rows of base files that would be rewritten."""
-    late: int
-    """Keys whose incoming versions lose to the stored row."""
-    deleted: int
-    ties: int
-    """Updated rows that have the same ordering value as the incoming version."""
-    duplicates: int
-    """Incoming versions that lose to another version of their key in the same batch."""
-    filled: int
-    """Updated rows that the rule makes of the stored row and incoming versions."""
-    no_ops: int
-    """Updated rows in which no column changes, and partial rows that belong to no row."""
-    tombstones: int
-    """Keys without a stored row that a delete keeps without one."""
     rows_replaced: int
     """Rows of file groups that an overwrite replaces."""
     partitions: int

@@ -6,22 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Optional
 
 from merganser._shown import Results, Shown, html_table
 from merganser._wire import utc, wire
+from merganser.counts import CommitCounts
 
 
 @dataclass(frozen=True)
-class HistoryEntry(Shown):
-    """One action on a table. Counts are ``None`` where the timeline does not have them.
-
-    A compaction counts each version of the logs once: ``late`` are those that lost to the stored row or to an earlier
-    version of the logs, and ``duplicates`` those that a later one replaced, which were not compared with the stored
-    row. A log compaction counts those that it leaves out in the same way, and a clustering counts nothing. For commits
-    of other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
-    """
-
+class _Action(Shown):
     instant: str = field(metadata=wire("instant_time"))
     """Requested time in the zone of the table's timeline; identifies the action."""
     requested_at: datetime | None = field(metadata=wire(of=utc))
@@ -44,18 +37,18 @@ class HistoryEntry(Shown):
     """Id of the Spark application."""
     engine: str | None
     """Name and version; ``None`` where another engine wrote, as these do not store theirs."""
-    inserted: int | None
-    updated: int | None
-    unchanged: int | None
-    late: int | None
-    ties: int | None
-    deleted: int | None
-    duplicates: int | None
-    appended: int | None
-    appended_deletes: int | None
-    filled: int | None
-    no_ops: int | None
-    tombstones: int | None
+
+
+@dataclass(frozen=True)
+class HistoryEntry(CommitCounts[Optional[int]], _Action):
+    """One action on a table. Counts are ``None`` where the timeline does not have them.
+
+    A compaction counts each version of the logs once: ``late`` are those that lost to the stored row or to an earlier
+    version of the logs, and ``duplicates`` those that a later one replaced, which were not compared with the stored
+    row. A log compaction counts those that it leaves out in the same way, and a clustering counts nothing. For commits
+    of other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
+    """
+
     files: int | None = field(metadata=wire("files_written"))
     """Base and log files written."""
     rows_written: int | None

@@ -10,11 +10,23 @@ from typing import Any
 
 from merganser._shown import Shown, shown, size
 from merganser._wire import built, wire
+from merganser.counts import CommitCounts, Outcomes
 from merganser.dry_runs import DryRun
 
 
 @dataclass(frozen=True)
-class CommitResult(Shown):
+class _Commit(Shown):
+    instant: str
+    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; identifies the commit.
+
+    Empty if there is no commit: nothing was written and ``hoodie.allow.empty.commit`` is false, or it is a dry run.
+    """
+    operation: str
+    """``upsert``, ``insert``, ``update``, ``merge``, …"""
+
+
+@dataclass(frozen=True)
+class CommitResult(CommitCounts[int], _Commit):
     """What one write changed.
 
     A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version
@@ -22,36 +34,6 @@ class CommitResult(Shown):
     and counted by the compaction that merges them, in :meth:`merganser.Table.history`.
     """
 
-    instant: str
-    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; identifies the commit.
-
-    Empty if nothing was written and ``hoodie.allow.empty.commit`` is false, and for a dry run: there is no commit then.
-    """
-    operation: str
-    inserted: int
-    """Rows whose key was new."""
-    updated: int
-    """Stored rows that an incoming version replaced."""
-    unchanged: int
-    """Stored rows of the rewritten files that are unchanged, except those that won against a late-arriving version."""
-    late: int
-    """Keys whose incoming, late-arriving versions lost to the stored row."""
-    ties: int
-    """Updated rows that had the same ordering value as the incoming version."""
-    deleted: int
-    """Stored rows removed."""
-    duplicates: int
-    """Incoming versions that lost to another version of their key in the same batch."""
-    appended: int
-    """Versions written to log files, deletes among them."""
-    appended_deletes: int
-    """Deletes written to log files."""
-    filled: int
-    """Updated rows that the rule made of the stored row and others: filled or added columns, partial rows."""
-    no_ops: int
-    """Updated rows in which no column changed, and partial rows that belong to no row."""
-    tombstones: int
-    """Keys without a stored row that a delete kept without one: an incoming or a retained one (also ``late``)."""
     files: int = field(metadata=wire("files_written"))
     """Files written."""
     rows_written: int
@@ -90,22 +72,8 @@ class CommitResult(Shown):
 
     def _line(self) -> str:
         """The operation, the counts that are not zero, files, bytes and seconds, and what is to be known."""
-        names = (
-            "inserted",
-            "updated",
-            "late",
-            "ties",
-            "deleted",
-            "duplicates",
-            "appended",
-            "appended_deletes",
-            "filled",
-            "no_ops",
-            "tombstones",
-            "unchanged",
-        )
-        counts = _counts(self, names)
         amount = f"{self.files} file{'' if self.files == 1 else 's'}, {size(self.bytes_written)}"
+        counts = self._not_zero(CommitCounts)
         notes = [one.name for one in fields(self) if one.default is not MISSING]
         more = "".join(f"; {name}: {shown(name, getattr(self, name))}" for name in notes if getattr(self, name))
         instant = self.instant or "nothing committed"
@@ -117,29 +85,13 @@ class CommitResult(Shown):
 
 
 @dataclass(frozen=True)
-class StatementResult(Shown):
+class StatementResult(Outcomes[int], _Commit):
     """What an UPDATE, a DELETE or a MERGE changed; the row that the statement returns.
 
     On a merge-on-read table rows that the statement appended to logs are ``appended``; their outcome is known when the
     logs are read.
     """
 
-    operation: str
-    """``update``, ``delete`` or ``merge``."""
-    instant: str
-    """When its commit was requested, ``yyyyMMddHHmmssSSS``; empty if there is none."""
-    inserted: int
-    """Rows whose key was new."""
-    updated: int
-    """Stored rows that were changed."""
-    unchanged: int
-    """Stored rows of the rewritten files that are unchanged."""
-    deleted: int
-    """Stored rows removed."""
-    late: int
-    """Rows that lost to the stored row, whose ordering value is larger."""
-    ties: int
-    """Updated rows that had the same ordering value."""
     appended: int
     """Versions written to log files, deletes among them."""
     file_groups_read: int
@@ -151,23 +103,15 @@ class StatementResult(Shown):
 
     def _line(self) -> str:
         """The statement, the counts that are not zero, and file groups."""
-        names = (*_CHANGED, "appended", "unchanged")
         groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
         repeated = "; is_repetition: True" if self.is_repetition else ""
-        return f"{self.operation} {self.instant or 'nothing committed'}: {_counts(self, names)}; {groups}{repeated}"
+        counts = self._not_zero(Outcomes, "appended")
+        return f"{self.operation} {self.instant or 'nothing committed'}: {counts}; {groups}{repeated}"
 
     @classmethod
     def of(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
         """Build one from the row of a statement."""
         return built(cls, {"operation": operation, **wire})
-
-
-_CHANGED = ("inserted", "updated", "late", "ties", "deleted")
-
-
-def _counts(result: object, names: tuple[str, ...]) -> str:
-    """The counts that are not zero."""
-    return ", ".join(f"{name}={getattr(result, name)}" for name in names if getattr(result, name)) or "no row changed"
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +26,7 @@ from pyspark.sql.types import LongType, StringType, StructType
 import merganser
 from merganser import _bridge, _progress
 from merganser.config import merged_options
+from merganser.counts import CommitCounts
 from merganser.errors import BY_CONDITION, error_for
 from merganser.session import CATALOG, EXTENSIONS, configure, jar_for
 
@@ -32,8 +35,7 @@ EXCEPTION = "io.merganser.merge.MerganserException"
 #: Fields of an entry of the history.
 ACTION = [
     *("instant_time", "requested_at", "completed_time", "completed_at", "elapsed_ms", "action", "operation", "state"),
-    *("user", "application", "engine", "inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates"),
-    *("appended", "appended_deletes", "filled", "no_ops", "tombstones"),
+    *("user", "application", "engine", *(one.name for one in fields(CommitCounts))),
     *("files_written", "rows_written", "bytes_written", "groups_replaced", "files_deleted"),
     *("bytes_deleted", "partitions", "planned", "comment", "readable", "archived"),
 ]
@@ -446,6 +448,16 @@ def test_a_write_returns_every_count_of_its_commit() -> None:
     assert "elapsed_ms=11, warnings=('The last write wins.',), ignored_options=('hoodie.x',)" in shown
     assert "columns_added" not in shown  # what is empty is not shown
     assert "service_failure" not in shown
+
+
+def test_results_have_the_counts_that_the_jar_has_and_the_docs_list_them() -> None:
+    listed = (ROOT / "jvm/merge/src/main/scala/io/merganser/merge/buffer/MergeCounts.scala").read_text()
+    counts = re.findall(r'Count\("(\w+)"', listed)
+    columns = (re.sub("([A-Z])", r"_\1", count).lower() for count in counts)
+    assert sorted(columns) == sorted(one.name for one in fields(CommitCounts))
+    for page in ("docs/history.md", "docs/sql.md"):
+        text = (ROOT / page).read_text()
+        assert [one.name for one in fields(CommitCounts) if f"`{one.name}`" not in text] == [], page
 
 
 def test_an_answer_without_a_count_is_an_error_and_not_a_zero() -> None:

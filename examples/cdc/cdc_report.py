@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from database import Database
 from measure import OUTCOMES, Batch, Event, shown
 
-from merganser.report.charts import Series, stacked_bars
-from merganser.report.parts import STYLE, legend, number
+sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))
+
+from charts import Series, stacked_bars
+from parts import STYLE, legend, number
 
 if TYPE_CHECKING:
     from applier import Checked

@@ -5,13 +5,17 @@ It is made from the plain values below, so it can be made without an engine.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
+from pathlib import Path
 
-from merganser.report.charts import Point, Series, scatter, stacked_bars
-from merganser.report.parts import (
+sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))
+
+from charts import Point, Series, scatter, stacked_bars
+from parts import (
     BASE,
     GREY,
     LOG,

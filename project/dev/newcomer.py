@@ -54,6 +54,7 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
     folder.mkdir(parents=True)
     for file in (ROOT / "tests" / "newcomer" / "first_steps.py", ROOT / "docs" / "tutorial.md"):
         shutil.copy(file, folder)
+    shutil.copytree(ROOT / "examples" / "report", folder / "examples" / "report")
     variables = {name: value for name, value in os.environ.items() if name not in FOREIGN_VARIABLES}
     variables["PATH"] = os.pathsep.join([str(python.parent), str(environment.java_home / "bin"), os.environ["PATH"]])
     variables["JAVA_HOME"] = str(environment.java_home)

@@ -49,9 +49,9 @@ def main() -> None:
     tutorial = (HERE / "tutorial.md").read_text().replace("/tmp/tutorial", str(LAKE))
     python = re.findall(r"^```python\n(.*?)^```$", tutorial, re.MULTILINE | re.DOTALL)
     shell = [line for block in re.findall(r"^```bash\n(.*?)^```$", tutorial, re.MULTILINE | re.DOTALL)
-             for line in block.splitlines() if line.startswith("merganser ")]  # fmt: skip
+             for line in block.splitlines() if line.startswith(("merganser ", "python examples/"))]  # fmt: skip
     *commands, report = map(shlex.split, shell)
-    assert report[1] == "report"
+    assert report[:2] == ["python", "examples/report"]
     if given.few:
         step("the tutorial as a notebook, with its commands", lambda: notebook(python, commands))
         assert run(["merganser", "--version"]) == f"merganser {merganser.__version__}\n"

@@ -11,12 +11,13 @@ import pytest
 from html_page import read
 from places import ROOT
 
+sys.path.insert(0, str(ROOT / "examples" / "report"))
 sys.path.insert(0, str(ROOT / "examples" / "flights"))
 
+import charts
 import report
 
 from merganser._shown import size
-from merganser.report import charts
 
 
 def commit(number: int, *, late: int = 4) -> report.Commit:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import runpy
 import shlex
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from html_page import read
+from places import ROOT
+from pyspark.sql import SparkSession
 
 import merganser
 from merganser.history import HistoryEntry
-from merganser.report.advice import advice
-from merganser.report.table import render
 from merganser.results import FileSlice, LogFile
+
+REPORT = ROOT / "examples" / "report"
+sys.path.insert(0, str(REPORT))
+
+from advice import advice  # noqa: E402
+from table_report import render  # noqa: E402
 
 EMPTY: dict[str, Any] = {field.name: None for field in dataclasses.fields(HistoryEntry)}
 
@@ -117,3 +126,19 @@ def test_each_thing_to_do_has_its_command() -> None:
 def test_a_path_in_a_command_is_one_word_of_a_shell(path: str) -> None:
     (due,) = advice(path, [upsert(1, late=10)], [])
     assert shlex.split(due.command) == ["merganser", "explain", path, "KEY"]
+
+
+@pytest.mark.e2e
+def test_the_program_writes_the_page_of_a_table(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, target = str(tmp_path / "orders"), tmp_path / "page.html"
+    table = merganser.Table.create(spark, place, "id string, ts long", record_key="id", ordering_by="ts")
+    table.upsert(spark.createDataFrame([("a", 1), ("b", 2)], "id string, ts long"))
+    monkeypatch.setattr(sys, "argv", ["report", place, "--out", str(target), "--commits", "5"])
+    runpy.run_path(str(REPORT), run_name="__main__")
+    assert capsys.readouterr().out == f"{target}\n"
+    text = " ".join(read(target.read_text(encoding="utf-8")).text)
+    assert "1 commits shown" in text
+    assert "2 rows inserted by them" in text
+    assert table.df().count() == 2  # the session of others goes on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -211,21 +210,6 @@ def verify(spark: SparkSession, given: Given, sample: int | None, repair: bool) 
     return Result(found, failed=any(row["problems"] for row in found))
 
 
-@click.command()
-@on_table
-@click.option(
-    "--out", metavar="FILE", default="report.html", show_default=True, help="The page, which needs no other file."
-)
-@click.option("--commits", type=POSITIVE, default=60, show_default=True, metavar="N", help="Newest commits to show.")
-def report(spark: SparkSession, given: Given, out: str, commits: int) -> Rows | Result:
-    """Write a page about a table: commits over time, late rows, slices by size, what to do next."""
-    from merganser.report import report_of
-
-    file = Path(out).resolve()
-    file.write_text(report_of(Table.load(spark, given.table), commits=commits), encoding="utf-8")
-    return Result([{"file": str(file)}], text=str(file))
-
-
 def _rows(frame: DataFrame, columns: str | None, limit: int) -> Result:
     if columns is not None:
         frame = frame.select(*(name.strip() for name in columns.split(",")))
@@ -241,4 +225,4 @@ def _lines(values: dict[str, Any]) -> list[str]:
     return [f"{name:<{width}}  {shown(value)}" for name, value in present.items()]
 
 
-COMMANDS = (info, schema, history, slices, config, read, changes, explain, verify, report)
+COMMANDS = (info, schema, history, slices, config, read, changes, explain, verify)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from merganser._shown import size
-from merganser.history import HistoryEntry
-from merganser.report.advice import advice
-from merganser.report.charts import Series, stacked_bars
-from merganser.report.parts import (
+from advice import advice
+from charts import Series, stacked_bars
+from parts import (
     BASE,
     LOG,
     OUTCOMES,
@@ -22,6 +20,9 @@ from merganser.report.parts import (
     page,
     slice_chart,
 )
+
+from merganser._shown import size
+from merganser.history import HistoryEntry
 from merganser.results import FileSlice
 from merganser.table import Table
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from charts import Series, stacked_bars
+
 from merganser._shown import size
-from merganser.report.charts import Series, stacked_bars
 
 # In the order of the stack, which is the same everywhere: it distinguishes them without colours too.
 OUTCOMES = {

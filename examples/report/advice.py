@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parts import number
+
 from merganser._shown import size
 from merganser.history import HistoryEntry
-from merganser.report.parts import number
 from merganser.results import FileSlice
 
 #: Logs of a slice from which a read has noticeably more to do, and their share of the bytes.

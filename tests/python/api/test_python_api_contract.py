@@ -348,7 +348,7 @@ def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> No
     assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "/lake/trips"})
     session.answer = [dict(COMMIT)]
     rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
-    rows.select = lambda columns: rows
+    rows.where = rows.select = lambda columns: rows
     options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
     result = table.upsert(rows, options=options)
     assert (result.inserted, result.late, result.appended_deletes, result.files) == (1, 4, 13, 8)
@@ -372,7 +372,7 @@ def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> No
 def test_the_view_of_the_rows_is_dropped_when_the_write_fails() -> None:
     table, session = remote_table(Refused("no"))
     rows: Any = SimpleNamespace(sparkSession=session, createOrReplaceTempView=session.views.append)
-    rows.select = lambda columns: rows
+    rows.where = rows.select = lambda columns: rows
     with pytest.raises(PySparkException):
         table.upsert(rows)
     assert session.views == []

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.collection.JavaConverters._
 
-/** Packages of the main sources use each other in one direction only: no package depends on itself by way of others. */
+/** Packages of the main sources use each other in one direction only, and each class has a name of its own. */
 class PackagesSuite extends AnyFunSuite {
   import PackagesSuite._
 
@@ -23,6 +23,18 @@ class PackagesSuite extends AnyFunSuite {
     assert(cycles(Seq(above, below)) == Seq(
       "io.merganser.above uses io.merganser.below in Above.scala: import io.merganser.below.Below",
       "io.merganser.below uses io.merganser.above in Below.scala: val above = io.merganser.above.Above"))
+  }
+
+  test("no two classes have one simple name, but for the options of SQL and those of Java and Scala programs") {
+    val sources = mainSources(Paths.get(System.getProperty("merganser.root")))
+    assert(sharedNames(sources).keySet == Set("Options"))
+  }
+
+  test("a simple name of two packages is found") {
+    val one = Source("One.scala", "io.merganser.one", Seq("private[one] final case class Row(a: Int)"))
+    val two = Source("Two.scala", "io.merganser.two", Seq("object Row {", "  object Inner {"))
+    assert(sharedNames(Seq(one, two, two)) == Map("Row" -> Set("io.merganser.one", "io.merganser.two")))
+    assert(sharedNames(Seq(two, two)).isEmpty)
   }
 }
 
@@ -45,6 +57,14 @@ private object PackagesSuite {
       Source(file.getFileName.toString, packageName, lines)
     }.toSeq.sortBy(_.file)
   }
+
+  private val TopLevel =
+    """(?:(?:private|protected)(?:\[\w+\])? |(?:final|sealed|abstract|case|implicit|public|static) )*(?:class|object|trait|interface|enum) (\w+).*""".r
+
+  /** Names of top-level classes that several packages have, with these packages; a line of Spark may replace a file. */
+  def sharedNames(sources: Seq[Source]): Map[String, Set[String]] =
+    sources.flatMap(s => s.lines.collect { case TopLevel(name) => name -> s.packageName })
+      .groupBy(_._1).map { case (name, found) => name -> found.map(_._2).toSet }.filter(_._2.size > 1)
 
   /** Each use of a package that is part of a cycle, as text; empty where there is none. */
   def cycles(sources: Seq[Source]): Seq[String] = {

@@ -43,7 +43,7 @@ final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
  * @param prunedGroups   file groups of the listed partitions that need not be read
  * @param skippedFolders folders of partitions that the filters rule out
  */
-final case class PlannedSlices(slices: Seq[FileSlice], rule: StoredRule, prunedGroups: Int, skippedFolders: Int)
+final case class ScanPlan(slices: Seq[FileSlice], rule: StoredRule, prunedGroups: Int, skippedFolders: Int)
 
 /**
  * A scan of file slices that merges inside the task.
@@ -57,7 +57,7 @@ final case class PlannedSlices(slices: Seq[FileSlice], rule: StoredRule, prunedG
 final class SliceScan(
     session: SparkSession,
     table: OpenTable,
-    plan: () => PlannedSlices,
+    plan: () => ScanPlan,
     requested: StructType,
     filters: Seq[Filter],
     keyFilters: Seq[Filter],

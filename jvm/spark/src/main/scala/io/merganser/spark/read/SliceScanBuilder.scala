@@ -65,11 +65,11 @@ final class SliceScanBuilder(
       changed.flatMap(_.times), stream.map(_(requested, filters)))
   }
 
-  private def planned: PlannedSlices = {
+  private def planned: ScanPlan = {
     val (all, skipped) = changed.flatMap(_.groups).fold(everySlice)(slicesOf)
     val slices         = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))
-    PlannedSlices(slices, rule(slices), all.size - slices.size, skipped)
+    ScanPlan(slices, rule(slices), all.size - slices.size, skipped)
   }
 
   /** With the number of folders that were not listed. */

@@ -31,7 +31,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     val most              = session.sessionState.conf.numShufflePartitions
     // How many partitions the rows have is known after the shuffle, which leaves out tasks without rows.
     val tasks = math.max(1, if (isPartitioned) most else math.min(places.in("").count, most))
-    val paths = new PartitionPaths
+    val paths = new WrittenBuckets
     session.sparkContext.register(paths)
     // Buckets of the slices that store tagged keys.
     val ofSlices =
@@ -70,7 +70,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
       places: BucketPlaces,
       ofSlices: Option[Array[Int]],
       tasks: Int,
-      paths: PartitionPaths
+      paths: WrittenBuckets
   ): RDD[InternalRow] = {
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
@@ -104,13 +104,13 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
  * The partition paths of rows, with the codes of the buckets that the rows were placed in. Synchronized, as Spark reads
  * the values of running tasks.
  */
-private final class PartitionPaths extends AccumulatorV2[(UTF8String, Int), Map[String, Set[Int]]] {
+private final class WrittenBuckets extends AccumulatorV2[(UTF8String, Int), Map[String, Set[Int]]] {
   private[this] val paths = mutable.HashSet.empty[(UTF8String, Int)]
 
   override def isZero: Boolean = synchronized(paths.isEmpty)
 
-  override def copy(): PartitionPaths = {
-    val other = new PartitionPaths
+  override def copy(): WrittenBuckets = {
+    val other = new WrittenBuckets
     other.merge(this)
     other
   }

@@ -37,7 +37,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
       case Some(keys) =>
         val policy = DuplicatePolicy(settings, config, incoming)
-        val tag    = GlobalTagging(session, table, settings, incoming, compiled, keys.move, batchMerge.combinesNew)
+        val tag    = GlobalTagging(session, table, settings, incoming, compiled, keys.move, phases.combinesNew)
         tag(byKey(rows.drop(PreparedSchema.SliceColumn.name), byPath = false), slices)(found => counted(policy(found)))
       case None => taggedOnce(byKey(rows, byPath = true), slices)
     }

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{BatchMerge, GroupWriter, GroupWritten, LogWrites, Previewing, StoredRows}
+import io.merganser.spark.write.merge.{GroupWriter, GroupWritten, LogWrites, MergePhases, Previewing, StoredRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -62,13 +62,13 @@ private[write] final case class WriteTasks(
       CompiledRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
     else CompiledRule(settings.rule, settings.keyed(config), incoming.layout)
 
-  private[write] def batchMerge: BatchMerge = settings.operation match {
+  private[write] def phases: MergePhases = settings.operation match {
     case insert if insertsMerge && (insert.isInsert || insert == WriteOperation.BulkInsert) =>
-      BatchMerge(combinesNew = true, mergesStored = true)
-    case WriteOperation.BulkInsert => BatchMerge(settings.combineBeforeInsert, mergesStored = false)
+      MergePhases(combinesNew = true, mergesStored = true)
+    case WriteOperation.BulkInsert => MergePhases(settings.combineBeforeInsert, mergesStored = false)
     case insert if insert.isInsert =>
-      BatchMerge(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeInFileGroup)
-    case _ => BatchMerge(settings.combineBeforeUpsert, mergesStored = true)
+      MergePhases(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeInFileGroup)
+    case _ => MergePhases(settings.combineBeforeUpsert, mergesStored = true)
   }
 
   // --- steps of all indexes ------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ private[write] final case class WriteTasks(
   }
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
-    new GroupWriter(writer, incoming, compiled, batchMerge, groupOrdinal, toLogs, target, table.rowKey, table.storage,
+    new GroupWriter(writer, incoming, compiled, phases, groupOrdinal, toLogs, target, table.rowKey, table.storage,
       settings.dryRun.map(previewing))
 
   private def previewing(rows: Int): Previewing = {

@@ -18,7 +18,7 @@ import io.merganser.table.timeline._
  * @param updated   rows of stored keys that it wrote
  * @param deleted   rows that it deleted
  */
-final case class TakenBack(
+final case class LostWrite(
     instant: String,
     action: String,
     state: String,
@@ -41,7 +41,7 @@ final case class RestoredFile(path: String, sizeBytes: Long)
 private[service] final case class PlannedRestore(
     plan: RestorePlan,
     newest: Option[String],
-    lost: Seq[TakenBack],
+    lost: Seq[LostWrite],
     files: Seq[RestoredFile],
     groups: Seq[FileGroupId]
 )
@@ -124,10 +124,10 @@ private[service] final class RestorePlanner(
 
   private lazy val unfinishedTaken: Set[String] = whole.unfinished.filter(_.isEffective).flatMap(_.takenBack).toSet
 
-  private def lost(instant: Instant): TakenBack = {
+  private def lost(instant: Instant): LostWrite = {
     val metadata = if (instant.isCompleted) Some(whole.metadata(instant)) else None
     val stats    = metadata.filterNot(_.operationType.isService).toSeq.flatMap(_.allStats)
-    TakenBack(instant.requested, instant.action.name, instant.state.shown, metadata.map(_.operationType.name),
+    LostWrite(instant.requested, instant.action.name, instant.state.shown, metadata.map(_.operationType.name),
       stats.map(_.numInserts).sum, stats.map(_.numUpdateWrites).sum, stats.map(_.numDeletes).sum)
   }
 

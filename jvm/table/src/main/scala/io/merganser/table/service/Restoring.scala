@@ -22,7 +22,7 @@ final case class RestoreReport(
     instant: Option[String],
     newest: Option[String],
     elapsedMs: Long,
-    takenBack: Seq[TakenBack],
+    takenBack: Seq[LostWrite],
     files: Seq[RestoredFile],
     groups: Seq[FileGroupId]
 ) {

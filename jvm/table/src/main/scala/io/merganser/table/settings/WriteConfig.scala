@@ -281,7 +281,7 @@ object WriteConfig {
       transactionHours = settings.whole(Options.TransactionHours, stored),
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
-      hiveSync = HiveSyncOptions.of(settings, stored, table),
+      hiveSync = HiveSyncSettings.of(settings, stored, table),
       ignored = if (creating) settings.ignored else TableConflicts.ignored(settings, table),
       dryRun = dryRun(settings)
     )

@@ -2,7 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.write.{Counts, DryRun => WriteDryRun, DryRuns, StatementSession, WriteResult}
+import io.merganser.spark.write.{Counts, DryRun, DryRuns, StatementSession, WriteResult}
 import io.merganser.table.options.{Options, WriteOperation}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.PreviewedRow
@@ -95,7 +95,7 @@ private object DryRunRows {
   }
 
   /** What readers would see, then what the commit would report, then files. */
-  private def measures(result: WriteResult, dry: WriteDryRun): Seq[(String, Long)] = {
+  private def measures(result: WriteResult, dry: DryRun): Seq[(String, Long)] = {
     val merged   = Counts.fields(dry.merged).filterNot(_._1.startsWith("appended"))
     val reported = Counts.fields(result.counts).map { case (name, value) => s"commit_$name" -> value }
     (merged ++ reported ++ Seq(

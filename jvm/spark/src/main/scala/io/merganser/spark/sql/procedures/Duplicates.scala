@@ -21,7 +21,7 @@ object RepairDeduplicate extends TableProcedure {
     Parameter.table,
     Parameter("duplicated_partition_path", StringType, "the one partition to repair; without it, all"),
     Parameter("repaired_output_path", StringType, "refused: the table itself is repaired"),
-    DryRun.first,
+    DryRunArgument.first,
     Parameter("dedupe_type", StringType, "accepted for Hudi's callers; the table's merge rule decides"),
     Parameter.path,
     Parameter.options,
@@ -52,7 +52,7 @@ object RepairDeduplicate extends TableProcedure {
       throw arguments.invalid("dedupe_type", other, Types.mkString(", ")))
     val settings  = StoredKeyForm.settled(arguments.settings(session, table), table)
     val partition = arguments.string("duplicated_partition_path")
-    if (DryRun.of(arguments)) {
+    if (DryRunArgument.of(arguments)) {
       val found = DuplicateRepair.preview(session, table, settings, partition, arguments.limit(this).get)
       Seq(Row(text(found.keys, found.copies, "would be"), null, found.keys, found.copies, null, null, null,
           found.rows.map(row)))

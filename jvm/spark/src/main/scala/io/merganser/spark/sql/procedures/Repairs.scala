@@ -71,7 +71,7 @@ private object OrphanColumns {
 object RepairAddPartitionMeta extends TableProcedure {
   override val name = "repair_add_partition_meta"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRun.first, Parameter.path, Parameter.options)
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
 
   override val result: StructType = Procedure.columns(
     "partition_path" -> StringType,
@@ -83,7 +83,7 @@ object RepairAddPartitionMeta extends TableProcedure {
     Some(Preview("repair_partitions")((scope, _) => ServicePreviews.repairedPartitions(scope)))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    RepairService.partitions(table, arguments.settings(session, table)).add(DryRun.of(arguments)).map { folder =>
+    RepairService.partitions(table, arguments.settings(session, table)).add(DryRunArgument.of(arguments)).map { folder =>
       Row(folder.path, if (folder.hasMetadata) "Yes" else "No", if (folder.isRepaired) "Repaired" else "None")
     }
 }
@@ -92,7 +92,7 @@ object RepairAddPartitionMeta extends TableProcedure {
 object RepairMigratePartitionMeta extends TableProcedure {
   override val name = "repair_migrate_partition_meta"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRun.first, Parameter.path, Parameter.options)
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
 
   override val result: StructType = Procedure.columns(
     "partition_path" -> StringType,
@@ -102,7 +102,7 @@ object RepairMigratePartitionMeta extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val isDry = DryRun.of(arguments)
+    val isDry = DryRunArgument.of(arguments)
     RepairService.partitions(table, arguments.settings(session, table)).migrate(isDry).map { form =>
       val action = if (!form.isMigrated) "NONE" else if (isDry) "MIGRATE" else "MIGRATED"
       Row(form.path, form.hasText.toString, form.hasParquet.toString, action)
@@ -185,7 +185,7 @@ private object PropertyColumns {
 }
 
 /** `dry_run` of Hudi's repairs. */
-private object DryRun {
+private object DryRunArgument {
 
   val first: Parameter =
     Parameter("dry_run", BooleanType, "false: the table is changed; else the result shows what would be",

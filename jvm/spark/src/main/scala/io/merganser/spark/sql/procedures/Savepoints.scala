@@ -22,7 +22,7 @@ object CreateSavepoint extends TableProcedure {
 
   /** Hudi's column, and the savepoint. */
   override val result: StructType = Procedure.columns(
-    ("create_savepoint_result" -> BooleanType) +: Savepoints.columns: _*)
+    ("create_savepoint_result" -> BooleanType) +: SavepointColumns.columns: _*)
 
   override val preview: Option[Preview] = Some(Preview("savepoint", "instant")((scope, given) =>
       ServicePreviews.savepoint(scope.table, given.string("instant"))))
@@ -31,7 +31,7 @@ object CreateSavepoint extends TableProcedure {
     val created = SavepointService.of(table, arguments.settings(session, table)).create(
       arguments.string("commit_time").filter(_.nonEmpty),
       arguments.string("user").getOrElse(""), arguments.string("comments").getOrElse(""))
-    Seq(Row.fromSeq(true +: Savepoints.row(created)))
+    Seq(Row.fromSeq(true +: SavepointColumns.row(created)))
   }
 }
 
@@ -65,14 +65,14 @@ object ShowSavepoints extends TableProcedure {
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path)
 
-  override val result: StructType = Procedure.columns(Savepoints.columns: _*)
+  override val result: StructType = Procedure.columns(SavepointColumns.columns: _*)
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    SavepointService.of(table).all.map(s => Row.fromSeq(Savepoints.row(s)))
+    SavepointService.of(table).all.map(s => Row.fromSeq(SavepointColumns.row(s)))
 }
 
 /** The columns of a savepoint in results. */
-private object Savepoints {
+private object SavepointColumns {
 
   val columns: Seq[(String, DataType)] = Seq(
     "savepoint_time" -> StringType,

@@ -22,7 +22,7 @@ import scala.collection.mutable
  * @param combinesNew  if false, every version of a key that is not stored becomes a row of its own
  * @param mergesStored if false, rows are added beside stored ones of the same key, as in a plain insert
  */
-final case class BatchMerge(combinesNew: Boolean, mergesStored: Boolean) {
+final case class MergePhases(combinesNew: Boolean, mergesStored: Boolean) {
 
   /**
    * In an existing file group, versions that are merged with stored rows are also merged with each other: no key is
@@ -81,7 +81,7 @@ final class GroupWriter(
     writer: SliceWriter,
     incoming: PreparedSchema,
     compiled: CompiledRule,
-    batchMerge: BatchMerge,
+    phases: MergePhases,
     groupOrdinal: Int,
     logs: LogWrites,
     target: (UTF8String, Int) => FileGroupTarget,
@@ -101,7 +101,7 @@ final class GroupWriter(
     val group    = target(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
-    val combines = batchMerge.combines(group)
+    val combines = phases.combines(group)
     val preview  = previewing.map(new GroupPreview(_, group, cursor, fold))
     val versions = preview.fold(cursor)(_.seen)
     if (group.isLog) {
@@ -116,7 +116,7 @@ final class GroupWriter(
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
         val rows   = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = batchMerge.merge(group, rows, versions, layout, fold, deletesOf(group, base).orNull)
+        val merge  = phases.merge(group, rows, versions, layout, fold, deletesOf(group, base).orNull)
         val result = preview.fold[MergeIterator](merge)(_.of(merge))
         val written =
           if (group.slice.isEmpty && !group.isBucket)
@@ -147,7 +147,7 @@ final class GroupWriter(
           if (logs.mergesWithStored) SortedMerge.rewrite(sorted, cursor, layout, fold)
           else {
             val completed =
-              new LogVersions(cursor, sorted, ofTable.layout, ofTable.fold("none"), layout, logs.completesOrdering)
+              new LoggedVersions(cursor, sorted, ofTable.layout, ofTable.fold("none"), layout, logs.completesOrdering)
             SortedMerge.forLog(completed, layout, fold)
           }
       }
@@ -168,7 +168,7 @@ final class GroupWriter(
   /** What a dry run shows of one file group. */
   private final class GroupPreview(how: Previewing, group: FileGroupTarget, cursor: VersionCursor, fold: KeyFold)
       extends Closeable {
-    private[this] val rows  = how.open(layout, group.partitionPath, batchMerge.mergesStored)
+    private[this] val rows  = how.open(layout, group.partitionPath, phases.mergesStored)
     private[this] var ofLog = Option.empty[LogPreview]
     val seen: SeenVersions  = new SeenVersions(cursor, layout)
 

@@ -24,7 +24,7 @@ import scala.collection.JavaConverters._
  * may have deleted it in some, those slices are read again with the columns that the rule needs.
  *
  * @param moves    see [[io.merganser.table.options.IndexType.GlobalKeys]]
- * @param combines see [[BatchMerge]]
+ * @param combines see [[MergePhases]]
  */
 private[write] final case class GlobalTagging(
     session: SparkSession,

@@ -36,7 +36,7 @@ final case class HiveSyncSettings(
     serdeProperties: Map[String, String]
 )
 
-private[table] object HiveSyncOptions {
+private[table] object HiveSyncSettings {
 
   /**
    * @return None unless the write registers its table

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Partial versions on their way into a log. */
-class LogVersionsSuite extends AnyFunSuite {
+class LoggedVersionsSuite extends AnyFunSuite {
   private val stored = RowLayout(StructType(Notation.schema.take(2)), "k", Seq("ts"), None)
 
   private def completed(rule: RowLayout => MergeRule, storedRows: String, versions: String): String = {
@@ -17,7 +17,7 @@ class LogVersionsSuite extends AnyFunSuite {
       new GenericInternalRow(Array[Any](UTF8String.fromString(row.key), row.ts.orNull))
     }
     val fold = new KeyFold(new PartialRule(rule(stored), stored))
-    val log = new LogVersions(new Versions(Notation.changes(versions)), rows, stored, fold, Notation.layout,
+    val log = new LoggedVersions(new Versions(Notation.changes(versions)), rows, stored, fold, Notation.layout,
       completesOrdering = true)
     Iterator.continually(log).takeWhile(_.next()).map(_.record).map(Notation.read(_).toString).mkString(" ")
   }

@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param fold         by the table's rule, for rows of that layout
  * @param completesOrdering false if the rule may distinguish a missing ordering value from the stored one
  */
-private[write] final class LogVersions(
+private[write] final class LoggedVersions(
     versions: VersionCursor,
     stored: Iterator[InternalRow],
     storedLayout: RowLayout,

@@ -2,7 +2,7 @@ package io.merganser.table.settings
 
 import org.scalatest.funsuite.AnyFunSuite
 
-final class HiveSyncOptionsSuite extends AnyFunSuite {
+final class HiveSyncSettingsSuite extends AnyFunSuite {
 
   test("each of Hudi's extractors gives the values of a path that it gives in Hudi") {
     val cases = Seq(

@@ -291,7 +291,7 @@ final class DirectTable(
   }
 
   /** Schedules a compaction of all slices with logs. */
-  def scheduleCompaction(): Option[Instant] = CompactionSchedule.schedule(storage, config, options.lock) { now =>
+  def scheduleCompaction(): Option[Instant] = CompactionSchedule.schedule(storage, config, options.access) { now =>
     Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices =>
       CompactionPlan(slices.map(s => CompactionPlan.operation(s.group, s.baseInstant, s.base, s.logs))))
   }
@@ -321,7 +321,7 @@ final class DirectTable(
 
   /** Schedules a log compaction of all slices with blocks of several writes. */
   def scheduleLogCompaction(): Option[Instant] =
-    CompactionSchedule.schedule(storage, config, options.lock, action = Action.LogCompaction) { now =>
+    CompactionSchedule.schedule(storage, config, options.access, action = Action.LogCompaction) { now =>
       val due = LogCompactionSelection.candidates(view(now).slices, config, now).filter(slice =>
         LogCompactionSelection.isDue(reader(now, rowSchema).logBlocks(slice), leastBlocks = 2, takesPartial = true))
       Some(LogCompactionSelection.plan(due)).filter(_.operations.nonEmpty)

@@ -59,7 +59,7 @@ object FrameMerge {
     RuleLaws.requireStated(settings.rule, config, schema)
     val allowMissing = settings.missingColumns != MissingColumns.Reject
     val masks        = FrameColumns.provided(changes, schema, settings)
-    val checks       = RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.permits.ambiguousKeys)
+    val checks       = RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.access.permits.ambiguousKeys)
     val versions =
       PreparedRows(changes, config, settings.rule, schema, lit(false), allowMissing, checks, masks)
     // Both sides have the same columns.

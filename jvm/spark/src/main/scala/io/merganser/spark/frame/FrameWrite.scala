@@ -184,14 +184,14 @@ object FrameWrite {
       parsed: WriteConfig,
       config: Map[String, String]
   ): WriteResult = {
-    Creation.begin(storage, config, parsed.lock)
+    Creation.begin(storage, config, parsed.access.lock)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
         Overwrites.ofOperation(parsed.operation, TableConfig(config), options))
     catch {
       case e: Throwable =>
         // Undo what this call began, so that the path is not a table.
-        try Creation.undo(storage, parsed.lock)
+        try Creation.undo(storage, parsed.access.lock)
         catch { case second: Throwable => e.addSuppressed(second) }
         throw e
     }

@@ -39,5 +39,5 @@ object ArchiveService {
   }
 
   private def archiving(table: OpenTable, settings: WriteConfig) =
-    new Archiving(table.storage, table.config, settings.archive, settings.lock, settings.permits)
+    new Archiving(table.storage, table.config, settings.archive, settings.access)
 }

@@ -37,5 +37,5 @@ object CleaningService {
   def preview(table: OpenTable, settings: WriteConfig): CleanPreview = of(table, settings).preview()
 
   private def of(table: OpenTable, settings: WriteConfig): Cleaning =
-    new Cleaning(table.storage, table.config, settings.cleaning, settings.lock, settings.permits, Some(table.timeline))
+    new Cleaning(table.storage, table.config, settings.cleaning, settings.access, Some(table.timeline))
 }

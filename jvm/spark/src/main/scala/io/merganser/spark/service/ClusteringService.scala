@@ -80,7 +80,7 @@ object ClusteringService
   private def schedule(scope: ServiceScope, runsAtOnce: Boolean): Option[String] = {
     import scope._
     check(table, settings)
-    ClusteringSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
+    ClusteringSchedule.schedule(table.storage, table.config, settings.access, Some(table.timeline)) {
       now => plan(table.as(now), settings).map(_.copy(runsAtOnce = runsAtOnce))
     }.map(_.requested)
   }

@@ -52,7 +52,7 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
     import scope._
     requireLogs(table)
     settings.rule // if its class is not there, nothing is planned
-    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
+    CompactionSchedule.schedule(table.storage, table.config, settings.access, Some(table.timeline)) {
       now => plan(new OpenTable(table.storage, table.config, now), settings, listsAll, yields)
     }
   }

@@ -38,7 +38,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
     // Read once, by Spark: the last attempt is made under the table's lock, for which other writers wait.
     var enough = Option.empty[Seq[FileSlice]]
-    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline),
+    CompactionSchedule.schedule(table.storage, table.config, settings.access, Some(table.timeline),
       Action.LogCompaction) { now =>
       val view   = new TableView(table.storage, table.config, now)
       val logged = if (listsAll) None else LoggedPartitions.of(table.config, now)

@@ -22,14 +22,14 @@ object RepairService {
       olderThanMs: Option[Long],
       backup: Option[String]
   ): Seq[OrphanFile] =
-    new OrphanFiles(table.storage, table.config, settings.lock, settings.permits).remove(before(olderThanMs),
+    new OrphanFiles(table.storage, table.config, settings.access).remove(before(olderThanMs),
       backup.map(new Path(_)))
 
   def partitions(table: OpenTable, settings: WriteConfig): PartitionRepair =
-    new PartitionRepair(table.storage, settings.lock, settings.permits)
+    new PartitionRepair(table.storage, settings.access)
 
   def cleanFiles(table: OpenTable, settings: WriteConfig): CleanFilesRepair =
-    new CleanFilesRepair(table.storage, settings.lock, settings.permits)
+    new CleanFilesRepair(table.storage, settings.access)
 
   /** Paths of the base files that cannot be read. */
   def invalidBaseFiles(table: OpenTable): Seq[String] =

@@ -12,5 +12,5 @@ object SavepointService {
 
   /** To change them. */
   def of(table: OpenTable, settings: WriteConfig): Savepoints =
-    new Savepoints(table.storage, table.config, settings.lock, settings.permits)
+    new Savepoints(table.storage, table.config, settings.access)
 }

@@ -32,7 +32,7 @@ object UpgradeService {
         // Their slices are compacted: the plans are removed.
         LogCompactionService.run(ServiceScope(session, table.refreshed(), settings))
       }
-      TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
+      TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.access)
       ()
     }
   }

@@ -153,7 +153,7 @@ final class TableWrite(
     val keyed    = if (KeylessTable.is(config)) GeneratedKeys.added(session, frame, instant) else frame
     PreparedRows(keyed, settings.keyed(config), settings.rule, schema, unconditionalDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
-      RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.permits.ambiguousKeys), masks,
+      RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.access.permits.ambiguousKeys), masks,
       IndexResolver.globalKeys(settings.index, config))
   }
 

@@ -2,11 +2,10 @@ package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.FileGroupId
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.FileSlice
-import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 
 /**
@@ -28,8 +27,7 @@ object ClusteringSchedule {
   def schedule(
       storage: Storage,
       config: TableConfig,
-      lock: TableLock.Settings = TableLock.Settings(),
-      permits: Permits = Permits(),
+      access: TableAccess = TableAccess(),
       opened: Option[Timeline] = None
   )(plan: Timeline => Option[ClusteringPlan]): Option[Instant] = {
     def requireFree(timeline: Timeline): Unit =
@@ -42,7 +40,7 @@ object ClusteringSchedule {
       val action  = actionOf(config)
       Some(Instant(table.announce(action, content), action, InstantState.Requested))
     }
-    CompactionSchedule.planned(storage, config, TableAccess(lock, permits), opened)(requireFree)(plan)(publish)
+    CompactionSchedule.planned(storage, config, access, opened)(requireFree)(plan)(publish)
   }
 
   /** In the names of pending files. */

@@ -3,10 +3,9 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.log.BlockInstants
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
-import io.merganser.table.storage.{Parallel, Storage, TableLock}
+import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline}
 
 /**
@@ -30,8 +29,7 @@ object CompactionSchedule {
   def schedule(
       storage: Storage,
       config: TableConfig,
-      lock: TableLock.Settings = TableLock.Settings(),
-      permits: Permits = Permits(),
+      access: TableAccess = TableAccess(),
       opened: Option[Timeline] = None,
       action: Action = Action.Compaction
   )(plan: Timeline => Option[CompactionPlan]): Option[Instant] = {
@@ -50,7 +48,7 @@ object CompactionSchedule {
       }
     }
 
-    planned(storage, config, TableAccess(lock, permits), opened)(requireFree)(plan)(publish)
+    planned(storage, config, access, opened)(requireFree)(plan)(publish)
   }
 
   /**

@@ -42,15 +42,26 @@ private[table] object LockedTable {
     }
 
   /**
+   * Locks a table to change it by its properties of now.
+   *
+   * @throws io.merganser.merge.MerganserException as [[of]]
+   */
+  def current[T](storage: Storage, access: TableAccess)(work: LockedTable => T): T =
+    checked(storage, access)(TableConfig.load(storage))(work)
+
+  /**
    * Locks a table to change it by its properties of now. An interrupted update of them is completed first.
    *
    * @throws io.merganser.merge.MerganserException as [[of]]
    */
   def repaired[T](storage: Storage, access: TableAccess)(work: LockedTable => T): T =
+    checked(storage, access)(TableConfig.repair(storage))(work)
+
+  private def checked[T](storage: Storage, access: TableAccess)(config: => TableConfig)(work: LockedTable => T): T =
     TableLock.hold(storage, access.lock) { lock =>
-      val config   = TableConfig.repair(storage)
-      val timeline = Timeline.load(storage, config)
-      TableFeatures.requireWritable(storage, config, timeline, access.permits)
-      work(new LockedTable(storage, config, timeline, lock))
+      val now      = config
+      val timeline = Timeline.load(storage, now)
+      TableFeatures.requireWritable(storage, now, timeline, access.permits)
+      work(new LockedTable(storage, now, timeline, lock))
     }
 }

@@ -65,11 +65,11 @@ object Rollback {
       toRollBack(seen).nonEmpty || remains(seen).nonEmpty || TableUpgrade.remains(storage, config, seen).nonEmpty ||
         abandoned(seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty)
-      TableFeatures.requireWritable(storage, config, seen, options.permits)
+      TableFeatures.requireWritable(storage, config, seen, options.access.permits)
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
     if (!isNeeded) Nil
     else
-      TableLock.hold(storage, options.lock) { _ =>
+      TableLock.hold(storage, options.access.lock) { _ =>
         // Loaded after the listing: a running write is on the timeline before its marker folder exists.
         val timeline    = Timeline.load(storage, config)
         val writes      = toRollBack(timeline)

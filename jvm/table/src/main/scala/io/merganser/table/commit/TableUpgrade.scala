@@ -1,9 +1,8 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.UpgradedTable
+import io.merganser.table.settings.{TableAccess, UpgradedTable}
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, InstantFile, InstantState, InstantTime, Timeline}
@@ -29,20 +28,19 @@ object TableUpgrade {
   def run(
       storage: Storage,
       columns: StructType,
-      lock: TableLock.Settings = TableLock.Settings(),
-      permits: Permits = Permits()
+      access: TableAccess = TableAccess()
   ): TableConfig =
-    TableLock.hold(storage, lock) { tableLock =>
+    TableLock.hold(storage, access.lock) { tableLock =>
       val config = TableConfig.repair(storage)
       if (config.version >= UpgradedTable.Version) config
       else {
         val timeline = Timeline.load(storage, config)
-        TableFeatures.requireWritable(storage, config, timeline, permits)
+        TableFeatures.requireWritable(storage, config, timeline, access.permits)
         requireNothingPending(storage, config, timeline)
         val upgraded = TableConfig(UpgradedTable.properties(config, columns))
         val moves    = config.layoutVersion < upgraded.layoutVersion
         if (moves) requireNothingMoved(storage, config, timeline, upgraded)
-        MetadataTable.drop(storage, permits)
+        MetadataTable.drop(storage, access.permits)
         if (moves) rewriteTimeline(storage, timeline, upgraded)
         tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
-import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites, Permits}
+import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.rule.RecordedRule
 import io.merganser.table.settings.{TableAccess, WriteConfig}
@@ -78,7 +78,7 @@ final class Transaction private[table] (
           Conflicts.readAhead(options.opened.toSeq :+ known, ahead, instant, basis.listed)
           keys.addedByOthers(known, ahead).foreach(reason => throw conflict(reason))
         }
-        TableLock.hold(storage, options.lock) { lock =>
+        TableLock.hold(storage, options.access.lock) { lock =>
           val now = reloaded(ahead)
           now.readAhead(Conflicts.completedSince(ahead, now, instant))
           // Commits that others archived meanwhile may be conflicts too.
@@ -104,7 +104,7 @@ final class Transaction private[table] (
           if (run.isEmpty)
             ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)(i =>
               options.rollsBackClustering || abandoned(i))
-          MetadataTable.drop(storage, options.permits)
+          MetadataTable.drop(storage, options.access.permits)
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
@@ -181,7 +181,7 @@ final class Transaction private[table] (
   /** True if a pending write was removed, false if it had completed, None if it was no longer on the timeline. */
   private def removeFiles(): Option[Boolean] = {
     end()
-    TableLock.hold(storage, options.lock) { _ =>
+    TableLock.hold(storage, options.access.lock) { _ =>
       val now   = Timeline.load(storage, config)
       val found = now.find(instant, action)
       found match {
@@ -297,7 +297,6 @@ object Transaction {
    * @param heartbeatMs milliseconds between heartbeats, by which other writers recognize a running write; None for none
    * @param failedWrites which pending writes [[run]] rolls back first
    * @param opened      timeline with which the table was opened, if it was: what was read of it is not read again
-   * @param permits     operations that are refused without an explicit option
    * @param transaction of the application that writes, if it numbers its writes
    * @param transactionHours for which the version of an application that has stopped writing is listed; 0: for good
    * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
@@ -307,9 +306,8 @@ object Transaction {
    * @param clusteringExpiry which pending clusterings count as failed
    */
   final case class Options(
-      lock: TableLock.Settings = TableLock.Settings(),
+      access: TableAccess = TableAccess(),
       heartbeatMs: Option[Long] = None,
-      permits: Permits = Permits(),
       readAt: Option[Timeline] = None,
       failedWrites: FailedWrites = FailedWrites.Eager,
       opened: Option[Timeline] = None,
@@ -318,14 +316,12 @@ object Transaction {
       clusteringUpdates: ClusteringUpdates = ClusteringUpdates.Reject,
       rollsBackClustering: Boolean = false,
       clusteringExpiry: ClusteringSchedule.Expiry = ClusteringSchedule.Expiry()
-  ) {
-    private[table] def access: TableAccess = TableAccess(lock, permits)
-  }
+  )
 
   object Options {
 
     def of(settings: WriteConfig): Options =
-      Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites,
+      Options(settings.access, settings.heartbeatMs, failedWrites = settings.failedWrites,
         transaction = settings.transaction, transactionHours = settings.transactionHours,
         clusteringUpdates = settings.clustering.updates,
         rollsBackClustering = settings.clustering.updates == ClusteringUpdates.Allow,
@@ -365,7 +361,7 @@ object Transaction {
       options: Options
   )(body: Transaction => Work[T]): T = {
     val timeline = Timeline.load(storage, config, options.opened)
-    TableFeatures.requireWritable(storage, config, timeline, options.permits)
+    TableFeatures.requireWritable(storage, config, timeline, options.access.permits)
     val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
     val none    = options.copy(heartbeatMs = None)
     try body(new Transaction(storage, config, instant, action, timeline, none, isDryRun = true)).result
@@ -401,10 +397,10 @@ object Transaction {
     if (!action.isWrite) throw new IllegalArgumentException(s"action '$action' is not begun here")
     val content =
       if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
-    val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
+    val (instant, timeline) = TableLock.hold(storage, options.access.lock) { lock =>
       val now      = requireSame(storage, config)
       val timeline = Timeline.load(storage, config, options.opened)
-      TableFeatures.requireWritable(storage, now, timeline, options.permits)
+      TableFeatures.requireWritable(storage, now, timeline, options.access.permits)
       val instant = announce(storage, config, timeline, action, content, lock)
       // Under the lock: others consider a pending write without a heartbeat dead.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))

@@ -2,7 +2,6 @@ package io.merganser.table.service
 
 import io.merganser.table.commit.{AppTransactions, LockedTable, MetadataTable, Rollback}
 import io.merganser.table.file.{FileNames, Markers}
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
@@ -30,8 +29,7 @@ final class Archiving(
     storage: Storage,
     config: TableConfig,
     settings: ArchiveConfig,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits()
+    access: TableAccess = TableAccess()
 ) {
   import Archiving._
 
@@ -49,12 +47,15 @@ final class Archiving(
   /**
    * Archives what is due.
    *
-   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE, and what [[LockedTable.of]] throws
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE, and what [[LockedTable.current]] throws
    */
   def run(): Archived = {
-    val runs = Iterator.continually(runOnce()).takeWhile(_.instants > 0).toList
-    runs.reduceOption((a, b) => Archived(a.instants + b.instants, a.first, b.last, b.remaining)).getOrElse(
-      Archived(0, None, None, Timeline.load(storage, config).completed.size))
+    val done = runOnce()
+    if (done.instants == 0) done
+    else {
+      val rest = run()
+      Archived(done.instants + rest.instants, done.first, rest.last.orElse(done.last), rest.remaining)
+    }
   }
 
   /** What [[run]] would move now, oldest first; changes nothing, and takes no lock. */
@@ -64,8 +65,14 @@ final class Archiving(
     (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
   }
 
-  /** Archives a limited number of instants, during which other writers wait. */
-  def runOnce(): Archived = LockedTable.of(storage, config, TableAccess(lock, permits)) { table =>
+  /**
+   * Archives a limited number of instants, during which other writers wait, in the layout that the table has now: an
+   * upgrade since it was opened may have left instants of the other one.
+   */
+  def runOnce(): Archived =
+    LockedTable.current(storage, access)(table => new Archiving(storage, table.config, settings, access).once(table))
+
+  private def once(table: LockedTable): Archived = {
     import table.timeline
     val due    = ArchivingPlan.writes(timeline, settings, config.isMergeOnRead).take(MostWrites)
     val writes = if (due.isEmpty) Nil else bounded(timeline, due)

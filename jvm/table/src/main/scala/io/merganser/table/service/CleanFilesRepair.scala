@@ -2,16 +2,14 @@ package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.commit.LockedTable
-import io.merganser.table.options.Permits
 import io.merganser.table.settings.TableAccess
-import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Instant, InstantState, Timeline}
 
 /** Removes pending cleans whose plan cannot be read: every write of any engine fails on them. */
 final class CleanFilesRepair(
     storage: Storage,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits()
+    access: TableAccess = TableAccess()
 ) {
 
   /**
@@ -19,7 +17,7 @@ final class CleanFilesRepair(
    *
    * @return requested times of the cleans removed
    */
-  def run(): Seq[String] = LockedTable.repaired(storage, TableAccess(lock, permits)) { table =>
+  def run(): Seq[String] = LockedTable.repaired(storage, access) { table =>
     import table.timeline
     timeline.pendingCleans.filterNot(hasPlan(timeline, _)).map { clean =>
       // The requested file last: with it alone, the next call removes the clean.

@@ -4,7 +4,6 @@ import java.time.Clock
 
 import io.merganser.table.commit.{LockedTable, MetadataTable}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy, TableAccess}
 import io.merganser.table.slice.{ChangeFiles, TableView}
@@ -42,8 +41,7 @@ final class Cleaning(
     storage: Storage,
     config: TableConfig,
     cleaning: CleaningConfig,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits(),
+    access: TableAccess = TableAccess(),
     opened: Option[Timeline] = None,
     clock: Clock = Clock.systemUTC
 ) {
@@ -127,8 +125,8 @@ final class Cleaning(
 
   /** Locks the table, which then has no list of files that would be outdated. */
   private def prepared[T](known: Timeline)(work: LockedTable => T): T =
-    LockedTable.of(storage, config, TableAccess(lock, permits), Some(known)) { table =>
-      MetadataTable.drop(storage, permits)
+    LockedTable.of(storage, config, access, Some(known)) { table =>
+      MetadataTable.drop(storage, access.permits)
       work(table)
     }
 
@@ -209,7 +207,7 @@ final class Cleaning(
     // A failure leaves the clean pending, for the next one.
     Parallel.map(files, "delete files")(file => storage.delete(file.path))
     def elapsed = (System.nanoTime() - started) / 1000000L
-    val removed = TableLock.hold(storage, lock) { tableLock =>
+    val removed = TableLock.hold(storage, access.lock) { tableLock =>
       val now = Timeline.load(storage, config, opened)
       // Another process may have run it as well.
       now.find(instant, Action.Clean).filterNot(_.isCompleted).toSeq.flatMap { _ =>

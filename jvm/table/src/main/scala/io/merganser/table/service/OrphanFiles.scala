@@ -1,11 +1,11 @@
 package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.commit.{Rollback, TableFeatures}
+import io.merganser.table.commit.{LockedTable, Rollback}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.{Parallel, Progress, Storage, TableLock}
+import io.merganser.table.settings.TableAccess
+import io.merganser.table.storage.{Parallel, Progress, Storage}
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.{FileStatus, FileUtil, Path}
 
@@ -30,8 +30,7 @@ final case class OrphanFile(path: String, instant: String, sizeBytes: Long, modi
 final class OrphanFiles(
     storage: Storage,
     config: TableConfig,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits()
+    access: TableAccess = TableAccess()
 ) {
 
   /**
@@ -48,26 +47,21 @@ final class OrphanFiles(
    *
    * @param backup folder to which each file is copied first, at its path in the table; None: no copies
    * @return the files deleted
-   * @throws MerganserException BACKUP_INSIDE_TABLE, LOCK_TIMEOUT, what [[find]] and [[TableFeatures.requireWritable]]
-   *                            throw
+   * @throws MerganserException BACKUP_INSIDE_TABLE, LOCK_TIMEOUT, what [[find]] and [[LockedTable.current]] throw
    */
   def remove(olderThanMs: Long, backup: Option[Path] = None): Seq[OrphanFile] = {
     backup.foreach(requireOutside)
     val files = listed(olderThanMs)
     val seen  = judge(config, Timeline.load(storage, config), files).map(_.path).toSet
     if (seen.isEmpty) Nil
-    else TableLock.hold(storage, lock) { held =>
-      // An upgrade since the table was opened has changed its layout.
-      val current = TableConfig.load(storage)
-      val now     = Timeline.load(storage, current)
-      TableFeatures.requireWritable(storage, current, now, permits)
+    else LockedTable.current(storage, access) { table =>
       // A log of version 6 may have got blocks of another write since it was listed.
       val same = Parallel.map(files.filter(f => seen(f.path)))(f =>
         storage.status(f.path).filter(_.getLen == f.sizeBytes).map(_ => f)).flatten
-      val found = judge(current, now, same)
+      val found = judge(table.config, table.timeline, same)
       Progress.of("remove files", found.size.toLong) { progress =>
         found.grouped(OrphanFiles.AtOnce).foreach { some =>
-          held.requireHeld()
+          table.lock.requireHeld()
           Parallel.map(some) { file =>
             backup.foreach(copy(file, _))
             storage.delete(file.path)

@@ -2,11 +2,10 @@ package io.merganser.table.service
 
 import io.merganser.table.commit.LockedTable
 import io.merganser.table.file.{FileNames, PartitionMetadata}
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.TableView
-import io.merganser.table.storage.{MemoryFile, Parallel, Storage, TableLock}
+import io.merganser.table.storage.{MemoryFile, Parallel, Storage}
 import io.merganser.table.timeline.Timeline
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
@@ -36,8 +35,7 @@ final case class PartitionForm(path: String, hasText: Boolean, hasParquet: Boole
 /** Repairs of `.hoodie_partition_metadata`: without one, readers of all engines ignore a folder. */
 final class PartitionRepair(
     storage: Storage,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits()
+    access: TableAccess = TableAccess()
 ) {
   import PartitionRepair._
 
@@ -77,7 +75,7 @@ final class PartitionRepair(
     }
 
   private def locked[T](work: TableConfig => T): T =
-    LockedTable.repaired(storage, TableAccess(lock, permits))(table => work(table.config))
+    LockedTable.repaired(storage, access)(table => work(table.config))
 
   private def toFolder(found: Found, isRepaired: Boolean) = PartitionFolder(found.path, found.hasMetadata, isRepaired)
 

@@ -71,7 +71,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
   private def preview(plan: RestorePlanner => PlannedRestore): RestoreReport = {
     val config = TableConfig.load(storage)
     val now    = Timeline.load(storage, config)
-    TableFeatures.requireWritable(storage, config, now, options.permits, finishesRestore = true)
+    TableFeatures.requireWritable(storage, config, now, options.access.permits, finishesRestore = true)
     report(None, plan(planner(config, now)), 0L)
   }
 
@@ -80,18 +80,18 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
 
   private def run(plan: RestorePlanner => PlannedRestore): RestoreReport = {
     val started = System.nanoTime()
-    TableLock.hold(storage, options.lock) { held =>
+    TableLock.hold(storage, options.access.lock) { held =>
       // An upgrade since the table was opened has changed its layout.
       val config = TableConfig.load(storage)
       val seen   = Timeline.load(storage, config, options.opened.filter(_ => config == opened))
-      TableFeatures.requireWritable(storage, config, seen, options.permits, finishesRestore = true)
+      TableFeatures.requireWritable(storage, config, seen, options.access.permits, finishesRestore = true)
       val planned = plan(planner(config, seen))
       if (planned.plan.instants.isEmpty) {
         // One that stopped before it had an effect is given up.
         seen.unfinished.foreach(removePending(seen, _))
         report(None, planned, elapsed(started))
       } else {
-        MetadataTable.drop(storage, options.permits)
+        MetadataTable.drop(storage, options.access.permits)
         val now     = withoutFailed(config, seen)
         val instant = new Running(config, now, planned.plan, held).execute(started)
         report(Some(instant), planned, elapsed(started))

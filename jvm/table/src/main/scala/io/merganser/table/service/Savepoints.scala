@@ -2,7 +2,6 @@ package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.commit.LockedTable
-import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.slice.{TableView, TimeTravel}
@@ -25,8 +24,7 @@ final case class Savepoint(instant: String, metadata: SavepointMetadata) {
 final class Savepoints(
     storage: Storage,
     config: TableConfig,
-    lock: TableLock.Settings = TableLock.Settings(),
-    permits: Permits = Permits()
+    access: TableAccess = TableAccess()
 ) {
   import Savepoints._
 
@@ -83,7 +81,7 @@ final class Savepoints(
     val seen    = Timeline.load(storage, config)
     val instant = writeOf(seen, time)
     val listed  = files(seen, instant)
-    LockedTable.of(storage, config, TableAccess(lock, permits), Some(seen)) { table =>
+    LockedTable.of(storage, config, access, Some(seen)) { table =>
       val now    = table.timeline
       val isSame = cleans(now) == cleans(seen) && now.completed.contains(instant)
       if (!isSame && mayRepeat) None
@@ -102,12 +100,12 @@ final class Savepoints(
    * @throws MerganserException SAVEPOINT_UNKNOWN, LOCK_TIMEOUT; SAVEPOINT_NEEDED if its write would have to be
    *                            archived, and may not be
    */
-  def delete(requested: Option[String]): String = LockedTable.of(storage, config, TableAccess(lock, permits)) { table =>
+  def delete(requested: Option[String]): String = LockedTable.of(storage, config, access) { table =>
     val now   = table.timeline
     val found = this.found(now.savepoints, requested)
     // Without its savepoint the timeline would begin with this write, and later ones in the history would not count.
     now.completed.find(_.requested == found.requested).filter(isBetweenArchived(now, _)).foreach { write =>
-      val archiving = new Archiving(storage, config, ArchiveConfig(), lock, permits)
+      val archiving = new Archiving(storage, config, ArchiveConfig(), access)
       if (!archiving.mayMove(now, write))
         throw MerganserException("SAVEPOINT_NEEDED", "path" -> storage, "instant" -> found.requested)
       archiving.move(now, Seq(write), table.lock)

@@ -20,17 +20,18 @@ object TableAccess {
    *
    * @throws io.merganser.merge.MerganserException what [[Settings.ofWrite]] throws; LOCK_PROVIDER_UNSUPPORTED
    */
-  def of(sessionConf: Map[String, String], table: TableConfig): TableAccess = {
-    val settings = Settings.ofWrite(Map.empty, sessionConf)
-    TableAccess(LockOptions.of(settings, table.properties), permits(settings, table.properties))
-  }
+  def of(sessionConf: Map[String, String], table: TableConfig): TableAccess =
+    of(Settings.ofWrite(Map.empty, sessionConf), table.properties)
 
-  private[table] def permits(settings: Settings, stored: Map[String, String]): Permits =
-    Permits(
-      settings.bool(Options.DropIndexes, stored),
-      settings.bool(Options.AllowUnknownProperties, stored),
-      settings.bool(Options.DropMetadataTable, stored),
-      otherKeyNames = !settings.bool(Options.ComplexKeyValidation, stored),
-      ambiguousKeys = settings.bool(Options.AllowAmbiguousKeys, stored)
+  private[settings] def of(settings: Settings, stored: Map[String, String]): TableAccess =
+    TableAccess(
+      LockOptions.of(settings, stored),
+      Permits(
+        settings.bool(Options.DropIndexes, stored),
+        settings.bool(Options.AllowUnknownProperties, stored),
+        settings.bool(Options.DropMetadataTable, stored),
+        otherKeyNames = !settings.bool(Options.ComplexKeyValidation, stored),
+        ambiguousKeys = settings.bool(Options.AllowAmbiguousKeys, stored)
+      )
     )
 }

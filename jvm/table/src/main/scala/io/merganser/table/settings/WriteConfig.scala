@@ -5,7 +5,6 @@ import io.merganser.table.index.BucketRule
 import io.merganser.table.options._
 import io.merganser.table.properties.{PartitionKind, TableConfig}
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.storage.TableLock
 
 /** A row is a delete when this column's value, as a string, equals the marker. */
 final case class DeleteMark(field: String, marker: String)
@@ -56,7 +55,6 @@ final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: B
  * @param findRule              the table's merge rule
  * @param eventTimeField        column whose range is recorded in the commit's statistics
  * @param commitMetadata        extra metadata of the commit
- * @param permits               what it may do to the table although it is refused by default
  * @param partitionsToDelete    paths that delete_partition removes; None: those of the rows
  * @param compaction            when this write compacts the table, and what
  * @param clustering            when this write clusters the table, and how
@@ -64,7 +62,7 @@ final case class StatementConfig(deletes: StatementDeletes, failsOnDuplicates: B
  * @param archive               whether and how instants are archived after this write
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param nonBlocking           other writers may append to the same file groups
- * @param lock                  how the table is locked
+ * @param access                how the table is locked, and what it may do to it although it is refused by default
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
  * @param heartbeatExpiryMs     milliseconds without a heartbeat after which a run of a service counts as dead
  * @param transaction           of the application that writes: one that is committed is not written again
@@ -95,7 +93,6 @@ final case class WriteConfig(
     findRule: () => StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
-    permits: Permits,
     partitionsToDelete: Option[PartitionPaths],
     allowEmptyCommit: Boolean,
     compaction: CompactionConfig,
@@ -107,7 +104,7 @@ final case class WriteConfig(
     heartbeatIntervalMs: Long,
     heartbeatExpiryMs: Long,
     nonBlocking: Boolean,
-    lock: TableLock.Settings,
+    access: TableAccess,
     transaction: Option[AppTransaction],
     transactionHours: Long,
     conflictRetries: Int,
@@ -264,7 +261,6 @@ object WriteConfig {
       findRule = () => StoredRule.of(table, mergerClasses(settings, stored)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
       commitMetadata = settings.commitMetadata,
-      permits = TableAccess.permits(settings, stored),
       partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
       compaction = compaction,
@@ -276,7 +272,7 @@ object WriteConfig {
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
       heartbeatExpiryMs = heartbeatExpiryMs(settings, stored),
       nonBlocking = settings.required(Options.ConcurrencyMode, stored) == "NON_BLOCKING_CONCURRENCY_CONTROL",
-      lock = LockOptions.of(settings, stored),
+      access = TableAccess.of(settings, stored),
       transaction = transaction(settings),
       transactionHours = settings.whole(Options.TransactionHours, stored),
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,

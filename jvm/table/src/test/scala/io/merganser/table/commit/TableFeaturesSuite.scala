@@ -8,6 +8,7 @@ import io.merganser.table.index.HashRing
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.schema.{InternalSchema, InternalSchemaJson}
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{
@@ -49,11 +50,12 @@ final class TableFeaturesSuite extends TableSuite {
   private def writeRefusal(s: Storage, permits: Permits = Permits()): MerganserException = {
     val config = TableConfig.load(s)
     val refused = Seq[() => Any](
-      () => Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(permits = permits)),
-      () => CompactionSchedule.schedule(s, config, permits = permits)(_ => None),
+      () =>
+        Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(TableAccess(permits = permits))),
+      () => CompactionSchedule.schedule(s, config, TableAccess(permits = permits))(_ => None),
       () =>
         ScheduledCompactions.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested),
-          Transaction.Options(permits = permits))
+          Transaction.Options(TableAccess(permits = permits)))
     ).map(write => refusal(write()))
     assert(refused.map(e => (e.condition, e.getMessage)).distinct.size == 1, refused.map(_.getMessage))
     assert(names(s, config.timelineFolder).forall(name => !name.endsWith("deltacommit.requested")))
@@ -123,7 +125,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(e.condition == "TABLE_PROPERTY_UNKNOWN" && e.getMessage.contains("hoodie.table.future.feature") &&
       e.getMessage.contains(s"${Options.AllowUnknownProperties.key}=true"))
     Transaction.begin(s, open(s), Action.DeltaCommit,
-      options = Transaction.Options(permits = Permits(unknownProperties = true))).rollback()
+      options = Transaction.Options(TableAccess(permits = Permits(unknownProperties = true)))).rollback()
     assert(writeRefusal(foreign("primarkey" -> "id")()).condition == "TABLE_PROPERTY_UNKNOWN")
     val known = foreign("owner.team" -> "lake", "hoodie.compact.inline" -> "true", "hoodie.metadata.enable" -> "true",
       "hoodie.table.cdc.enabled" -> "true", "merganser.catalog.property.a" -> "b",
@@ -230,14 +232,14 @@ final class TableFeaturesSuite extends TableSuite {
     indexing.createNew(".hoodie/timeline/100.indexing.requested", Array.emptyByteArray)
     assert(writeRefusal(indexing).getMessage.contains(Options.DropIndexes.key))
     Transaction.begin(indexing, open(indexing), Action.Commit,
-      options = Transaction.Options(permits = Permits(dropIndexes = true)))
+      options = Transaction.Options(TableAccess(permits = Permits(dropIndexes = true))))
       .rollback()
     val unknown = foreign()()
     unknown.createNew(".hoodie/timeline/100_101.reshuffle", Array.emptyByteArray)
     unknown.createNew(".hoodie/timeline/notes.txt", Array.emptyByteArray)
     assert(writeRefusal(unknown).getMessage.contains("'100_101.reshuffle'"))
     Transaction.begin(unknown, open(unknown), Action.Commit,
-      options = Transaction.Options(permits = Permits(unknownProperties = true)))
+      options = Transaction.Options(TableAccess(permits = Permits(unknownProperties = true))))
       .rollback()
   }
 

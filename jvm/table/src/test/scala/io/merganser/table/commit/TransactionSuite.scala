@@ -4,6 +4,7 @@ import io.merganser.table.TableSuite
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{
   CleanFixture,
@@ -181,7 +182,7 @@ final class TransactionSuite extends TableSuite {
     val refused = intercept[io.merganser.merge.MerganserException](begin(s))
     assert(
       refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
-    val t = begin(s, options = Transaction.Options(permits = Permits(dropIndexes = true)))
+    val t = begin(s, options = Transaction.Options(access = TableAccess(permits = Permits(dropIndexes = true))))
     t.commit(upserted(writeBase(s, t, "a")), Set.empty)
     assert(TableConfig.load(s).metadataPartitions.isEmpty)
   }
@@ -189,7 +190,8 @@ final class TransactionSuite extends TableSuite {
   test("a metadata table without indexes is dropped unless the option forbids it") {
     val s = storage
     Creation.create(s, properties() + (TableConfig.MetadataPartitions -> "files,column_stats"))
-    val kept    = Transaction.Options(permits = Permits(dropIndexes = true, dropMetadataTable = false))
+    val kept =
+      Transaction.Options(access = TableAccess(permits = Permits(dropIndexes = true, dropMetadataTable = false)))
     val refused = intercept[io.merganser.merge.MerganserException](begin(s, options = kept))
     assert(refused.condition == "METADATA_TABLE_PRESENT" && refused.getMessage.contains("files, column_stats"))
     assert(TableConfig.load(s).metadataPartitions == Seq("files", "column_stats"))

@@ -5,6 +5,7 @@ import io.merganser.table.DirectTable
 import io.merganser.table.commit.{Creation, Rollback, Transaction}
 import io.merganser.table.file.Markers
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.Timeline
 
@@ -68,7 +69,7 @@ object OurTables {
   private def opened(storage: Storage) = new DirectTable(storage, isBucketed(storage), options)
 
   /** A lock that a damage has made valid for longer is waited for. */
-  private val options = Transaction.Options(lock = TableLock.Settings(timeoutMs = 1000))
+  private val options = Transaction.Options(TableAccess(TableLock.Settings(timeoutMs = 1000)))
 
   private def isBucketed(storage: Storage): Boolean = storage.toString.contains("bucket")
 

@@ -3,12 +3,13 @@ package io.merganser.table.service
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
 import io.merganser.table.options.HistorySettings
-import io.merganser.table.commit.{Rollback, Transaction}
+import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}
 import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
+import org.apache.spark.sql.types.StructType
 
 /** Which instants are archived, and that nothing of them is lost. */
 final class ArchivingSuite extends TableSuite with ArchivingFixture {
@@ -255,6 +256,19 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     commits(s, 231 to 450)
     assert(service.run() == Archived(230, Some(commitAt(201)), Some(commitAt(430)), 20))
     assert(archived(s) == numbers(1 to 430))
+  }
+
+  test("a table that was upgraded since it was opened is archived in its new layout, whatever the upgrade has left") {
+    val s = copyOnWrite(6)
+    commits(s, 1 to 31)
+    val opened = TableConfig.load(s)
+    val left   = names(s, opened.timelineFolder).filter(_.head.isDigit).map(n => s"${opened.timelineFolder}/$n")
+    val files  = left.map(file => file -> s.read(file))
+    TableUpgrade.run(s, new StructType().add("id", "int"))
+    files.foreach { case (file, content) => s.createNew(file, content) }
+    assert(new Archiving(s, opened, ArchiveConfig()).run() == Archived(11, Some(commitAt(1)), Some(commitAt(11)), 20))
+    assert(active(s) == numbers(12 to 31) && archived(s) == numbers(1 to 11))
+    assert(left.forall(s.exists) && names(s, opened.historyFolder).isEmpty)
   }
 
   test("a write sees conflicts with commits that were archived since it read the table") {

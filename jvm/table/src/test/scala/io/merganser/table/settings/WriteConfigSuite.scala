@@ -38,23 +38,25 @@ class WriteConfigSuite extends AnyFunSuite {
     val zookeeper = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
     val error     = intercept[MerganserException](parse(table(), several, zookeeper))
     assert(error.condition == "LOCK_PROVIDER_UNSUPPORTED" && error.getMessage.contains("ZookeeperBasedLockProvider"))
-    assert(!parse(table(), zookeeper).lock.severalWriters)
+    assert(!parse(table(), zookeeper).access.lock.severalWriters)
     for (known <- Seq("FileSystemBasedLockProvider", "InProcessLockProvider", "StorageBasedLockProvider"))
       assert(parse(table(), several,
-          "hoodie.write.lock.provider" -> s"org.apache.hudi.client.transaction.lock.$known").lock.severalWriters, known)
+          "hoodie.write.lock.provider" -> s"org.apache.hudi.client.transaction.lock.$known").access.lock.severalWriters,
+        known)
   }
 
   test("the storage-based lock provider of several writers has the validity and the renewal of its options") {
     val several  = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val provider = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider"
     val validity = "hoodie.write.lock.storage.validity.timeout.secs"
-    assert(parse(table(), several, provider).lock.storageLease.contains(StorageLock.Lease(300000, 30000)))
+    assert(parse(table(), several, provider).access.lock.storageLease.contains(StorageLock.Lease(300000, 30000)))
     Seq("renew.interval", "heartbeat.poll").foreach { renewal =>
       val config =
         parse(table(), several, provider, validity -> "20", s"hoodie.write.lock.storage.$renewal.secs" -> "2")
-      assert(config.lock.storageLease.contains(StorageLock.Lease(20000, 2000)))
+      assert(config.access.lock.storageLease.contains(StorageLock.Lease(20000, 2000)))
     }
-    assert(parse(table(), provider).lock.storageLease.isEmpty && parse(table(), several).lock.storageLease.isEmpty)
+    assert(parse(table(), provider).access.lock.storageLease.isEmpty && parse(table(), several).access.lock.storageLease
+      .isEmpty)
   }
 
   test("options that repeat what the table stores are accepted, in any case") {

@@ -64,7 +64,7 @@ object StoredKeyForm {
     for ((Options.LogicalTimestamp, forms) <- undecided(table) if table.config.storesKeys && looksUpKeys(settings))
       requireOneForm(table, KeyScan.of(session, table, settings.rule, forms, table.view.slices),
         "an upsert and a bulk insert of another engine store timestamps in different forms")
-    if (table.config.version >= 9 && mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+    if (table.config.version >= 9 && mayLackNames(table.config) && !settings.access.permits.otherKeyNames) {
       val field = table.config.recordKeyFields.head
       newestKey(table, settings).filter(WithoutName(field).of(_).contains(true)).foreach(key =>
         throw withoutName(table, "write to", key))
@@ -113,7 +113,7 @@ object StoredKeyForm {
       table: OpenTable,
       slices: => Seq[FileSlice]
   ): Unit =
-    if (looksUpKeys(settings) && mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+    if (looksUpKeys(settings) && mayLackNames(table.config) && !settings.access.permits.otherKeyNames) {
       val stored =
         KeyScan.of(session, table, settings.rule, WithoutName(table.config.recordKeyFields.head), slices)
       if (table.config.version >= 9) stored.get(true).foreach(key => throw withoutName(table, "write to", key))
@@ -132,7 +132,7 @@ object StoredKeyForm {
    * @throws MerganserException KEYS_WITHOUT_NAME
    */
   private[spark] def requireUpgradable(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit =
-    if (mayLackNames(table.config) && !settings.permits.otherKeyNames) {
+    if (mayLackNames(table.config) && !settings.access.permits.otherKeyNames) {
       val forms = WithoutName(table.config.recordKeyFields.head)
       KeyScan.of(session, table, settings.rule, forms, table.view.slices).get(true).foreach(key =>
         throw withoutName(table, "upgrade", key))

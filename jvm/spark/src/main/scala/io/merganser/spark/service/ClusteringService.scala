@@ -4,9 +4,8 @@ import java.time.LocalDateTime
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{TableWrite, WriterOptions}
+import io.merganser.spark.write.{TableCommit, WriterOptions}
 import io.merganser.spark.write.place.IndexResolver
-import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{ClusteringSchedule, CommitRequest, Transaction, Work}
 import io.merganser.table.file.FileNames
 import io.merganser.table.options.{IndexType, LayoutStrategy, OptionKind, Options}
@@ -258,14 +257,9 @@ object ClusteringService
           }
         }
       } finally sorted.close()
-    val metadata = CommitMetadata(
-      OperationType.Cluster,
-      written.map(_.stat).groupBy(_.partitionPath),
-      Map("schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
-        TableWrite.WriterKey -> TableWrite.Writer),
-      plan.slices.groupBy(_.partitionPath).map { case (partition, slices) => partition -> slices.map(_.fileId) }
-    )
     val stats = written.map(_.stat)
+    val metadata = TableCommit.metadata(OperationType.Cluster, table, schema, stats, None,
+      plan.slices.groupBy(_.partitionPath).map { case (partition, slices) => partition -> slices.map(_.fileId) })
     val result = ClusteringResult(Seq(instant.requested), plan.slices.size, stats.size, stats.map(_.numWrites).sum,
       stats.map(_.totalWriteBytes).sum, elapsedMs = 0)
     Work(Right(result), Some(CommitRequest(metadata, plan.fileGroups)))

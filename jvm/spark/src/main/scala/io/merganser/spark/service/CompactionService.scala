@@ -5,8 +5,7 @@ import java.time.LocalDateTime
 import io.merganser.merge.MerganserException
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.avro.AvroSchemas
+import io.merganser.spark.write.{TableCommit, TableWrite, WriterOptions}
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.{CompactionStrategy, Options}
@@ -196,15 +195,8 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
         }
       }
     }
-    val metadata = CommitMetadata(
-      OperationType.Compact,
-      written.map(_.stat).groupBy(_.partitionPath),
-      Map(
-        "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
-        TableWrite.WriterKey -> TableWrite.Writer,
-        TableWrite.CountsKey -> Counts.toJson(MergeCounts.sum(written.map(_.counts)))
-      )
-    )
+    val metadata = TableCommit.metadata(OperationType.Compact, table, schema, written.map(_.stat),
+      Some(MergeCounts.sum(written.map(_.counts))))
     val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,
       written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
     Work(result, Some(CommitRequest(metadata, slices.map(_.group).toSet)))

@@ -1,15 +1,14 @@
 package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.TableWrite
+import io.merganser.spark.write.TableCommit
 import io.merganser.spark.write.tag.BucketGroups
-import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, Transaction, Work, WriteBasis}
 import io.merganser.table.options.IndexType
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
-import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
+import io.merganser.table.timeline.{Action, OperationType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
@@ -41,13 +40,8 @@ private[service] object EmptiedGroups {
         val empty = withoutRows(session, now, settings, extra(now, index, partition).filterNot(s => busy(s.group)))
         if (empty.isEmpty) Work[Option[String]](None, None)
         else {
-          val metadata = CommitMetadata(
-            OperationType.Cluster,
-            Map.empty,
-            Map("schema" -> AvroSchemas.toAvro(now.forCommit(now.schema), now.config.name).toString,
-              TableWrite.WriterKey -> TableWrite.Writer),
-            empty.groupBy(_.partitionPath).map { case (path, slices) => path -> slices.map(_.fileId) }
-          )
+          val metadata = TableCommit.metadata(OperationType.Cluster, now, now.schema, Nil, None,
+            empty.groupBy(_.partitionPath).map { case (path, slices) => path -> slices.map(_.fileId) })
           Work[Option[String]](Some(transaction.instant),
             Some(CommitRequest(metadata, empty.map(_.group).toSet, WriteBasis())))
         }

@@ -3,8 +3,7 @@ package io.merganser.spark.service
 import io.merganser.merge.MerganserException
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.avro.AvroSchemas
+import io.merganser.spark.write.{TableCommit, WriterOptions}
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
 import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.settings.WriteConfig
@@ -183,15 +182,8 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
     }
     if (written.isEmpty) Work(CompactionResult(None, 0, 0, 0, 0, 0), None)
     else {
-      val metadata = CommitMetadata(
-        OperationType.LogCompact,
-        written.map(_.stat).groupBy(_.partitionPath),
-        Map(
-          "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
-          TableWrite.WriterKey -> TableWrite.Writer,
-          TableWrite.CountsKey -> Counts.toJson(MergeCounts.sum(written.map(_.counts)))
-        )
-      )
+      val metadata = TableCommit.metadata(OperationType.LogCompact, table, schema, written.map(_.stat),
+        Some(MergeCounts.sum(written.map(_.counts))))
       val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,
         written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
       Work(result, Some(CommitRequest(metadata, slices.map(_.group).toSet)))

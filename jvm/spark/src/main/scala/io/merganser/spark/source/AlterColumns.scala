@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.Registration
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.TableWrite
+import io.merganser.spark.write.TableCommit
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
@@ -106,15 +106,12 @@ object AlterColumns {
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
-      val stored = table.forCommit(columns)
-      val schema = AvroSchemas.toAvro(stored, config.name).toString
       val versions = version.map { v =>
         CommitMetadata.LatestSchemaKey -> InternalSchemaJson.of(ColumnVersions.numbered(v, transaction.instant))
       }
-      val extra = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
-        transaction.timeline.listAdded(stored) ++ versions
-      Work(transaction.instant,
-        Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
+      val metadata = TableCommit.metadata(OperationType.AlterSchema, table, columns, Nil, None,
+        extra = transaction.timeline.listAdded(table.forCommit(columns)) ++ versions)
+      Work(transaction.instant, Some(CommitRequest(metadata, touched = Set.empty)))
     }
   }
 

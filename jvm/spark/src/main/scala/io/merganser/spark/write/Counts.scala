@@ -16,7 +16,7 @@ object Counts {
 
   /** The counts that a commit's extra metadata has; zeros without any. */
   private[spark] def of(metadata: CommitMetadata): MergeCounts = {
-    val node     = mapper.readTree(metadata.extra.getOrElse(TableWrite.CountsKey, "{}"))
+    val node     = mapper.readTree(metadata.extra.getOrElse(TableCommit.CountsKey, "{}"))
     val lateness = node.path(LatenessKey).fields.asScala.map(e => e.getKey -> e.getValue.asLong).toMap
     MergeCounts.of(count => node.path(count.name).asLong, Lateness(lateness))
   }

@@ -6,7 +6,6 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema, RowChecks}
-import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, RuleLaws}
@@ -201,14 +200,8 @@ final class TableWrite(
           prepared = Some(incoming)
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
             .write(incoming.rows, slices)
-          val files = written.flatMap(_.stats)
-          val stats = files.groupBy(_.partitionPath)
-          val metadata = CommitMetadata(
-            operationType = operationType(replaced),
-            stats = stats,
-            extra = extraMetadata(table, schema, written),
-            replacedFileIds = replacedBy(replaced, stats.keySet, table)
-          )
+          val files    = written.flatMap(_.stats)
+          val metadata = commitMetadata(replaced, table, schema, written)
           if (!transaction.isDryRun)
             BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
           def previewed = settings.dryRun.map(DryRun.of(session, table, settings, written, metadata.replacedFileIds, _))
@@ -218,7 +211,7 @@ final class TableWrite(
             val fileIds = files.map(_.fileId).toSet
             val touched = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope   = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
-            val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
+            val basis = WriteBasis(scope, replacedPartitions(replaced, metadata.stats.keySet), slices.groups,
               settings.nonBlocking, BucketPlaces.ranges(index, table, transaction.instant, isOverwrite))
             val notes = this.notes(schema).copy(warnings = CompiledRule.warning(config, schema).toSeq)
             Work((transaction.instant, written, noteLogs(notes, slices.listed, files), previewed),
@@ -297,12 +290,17 @@ final class TableWrite(
     case _                                                     => KeyScope.InTable
   }
 
-  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[GroupWritten]): Map[String, String] =
-    Map(
-      "schema" -> AvroSchemas.toAvro(table.forCommit(schema), config.name).toString,
-      TableWrite.WriterKey -> TableWrite.Writer,
-      TableWrite.CountsKey -> Counts.toJson(GroupWritten.counts(written))
-    ) ++ table.timeline.listAdded(table.forCommit(schema)) ++ settings.commitMetadata
+  private def commitMetadata(
+      replaced: Replaced,
+      table: OpenTable,
+      schema: StructType,
+      written: Seq[GroupWritten]
+  ): CommitMetadata = {
+    val files = written.flatMap(_.stats)
+    TableCommit.metadata(operationType(replaced), table, schema, files, Some(GroupWritten.counts(written)),
+      replacedBy(replaced, files.map(_.partitionPath).toSet, table),
+      table.timeline.listAdded(table.forCommit(schema)) ++ settings.commitMetadata)
+  }
 
   private def notes(schema: StructType): WriteNotes = {
     val changes = SchemaEvolution.changes(opened.schema, schema)
@@ -332,11 +330,6 @@ final class TableWrite(
 }
 
 object TableWrite {
-
-  /** Key of the writer's name in a commit's extra metadata. */
-  val WriterKey = CommitMetadata.WriterKey
-  val Writer    = "merganser"
-  val CountsKey = "merganser.counts"
 
   /** Number of log files of a slice from which on a write compacts the table, or warns that nothing does. */
   private[spark] val ManyLogs = 100

@@ -2,7 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.buffer.MergeCounts
-import io.merganser.spark.write.{TableWrite, WriteNotes}
+import io.merganser.spark.write.{TableCommit, WriteNotes}
 import io.merganser.table.timeline.{CommitMetadata, InstantTime}
 import org.apache.spark.sql.types._
 
@@ -32,7 +32,7 @@ private[procedures] object CommitColumns {
 
   /** The values of [[counts]]: null for commits without them, such as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
-    val json = metadata.flatMap(_.extra.get(TableWrite.CountsKey)).map(mapper.readTree)
+    val json = metadata.flatMap(_.extra.get(TableCommit.CountsKey)).map(mapper.readTree)
     MergeCounts.all.map { count =>
       json.flatMap(node => Option(node.get(count.name))).map(node => Long.box(node.asLong)).orNull
     }

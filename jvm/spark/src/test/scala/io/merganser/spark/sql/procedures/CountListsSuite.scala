@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.buffer.{Count, MergeCounts, MergeTally, Outcome}
-import io.merganser.spark.write.{Counts, StatementResult, TableWrite}
+import io.merganser.spark.write.{Counts, StatementResult, TableCommit}
 import io.merganser.table.timeline.{CommitMetadata, OperationType}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -20,7 +20,7 @@ final class CountListsSuite extends AnyFunSuite {
 
   test("sums, the metadata of commits, the columns of calls and the metrics of statements have each of them") {
     assert(all.map(_.in(counts + counts)) == all.indices.map(i => 2L * (i + 1)))
-    val metadata = CommitMetadata(OperationType.Upsert, Map.empty, Map(TableWrite.CountsKey -> Counts.toJson(counts)))
+    val metadata = CommitMetadata(OperationType.Upsert, Map.empty, Map(TableCommit.CountsKey -> Counts.toJson(counts)))
     assert(Counts.of(metadata) == counts)
     assert(CommitColumns.counts.map(_._1) == all.map(_.column))
     assert(CommitColumns.countsOf(Some(metadata)) == all.map(_.in(counts)))

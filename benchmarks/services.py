@@ -79,7 +79,7 @@ class Services:
     def clean(self) -> ratios.Sample:
         """Of a copy-on-write table: all slices but the newest."""
         table, path = self._table(TableType.COPY_ON_WRITE, self.settings.commits, self.settings.groups)
-        newest = {slice.base_file for slice in table.file_slices()}
+        newest = {slice.base_file for slice in table.inspect.file_slices()}
         old = [file for file in path.glob("*.parquet") if file.name not in newest]
         plain = self._in_copies(old, self._delete)
         ours = self.counter.measure(lambda: table.clean(options=NEWEST))
@@ -96,7 +96,7 @@ class Services:
         before = sorted(file for file in timeline.iterdir() if file.is_file())
         moved = [file for file in before if file.name[:17] <= sorted({f.name[:17] for f in before})[-3]]
         plain = self._in_copies(moved, self._merge)
-        ours = self.counter.measure(lambda: table.archive(min_commits=2, max_commits=3, options=OFF))
+        ours = self.counter.measure(lambda: table.services.archive(min_commits=2, max_commits=3, options=OFF))
         require(not [file for file in moved if file.exists()], "the archiving has moved all instants but two")
         return ratios.Sample(
             f"archiving of {len(moved)} files",
@@ -117,7 +117,7 @@ class Services:
         plain = self.counter.measure(lambda: frame.write.parquet(target))
         shutil.rmtree(self.folder / "plain")
         ours = self.counter.measure(lambda: table.compact(options=OFF))
-        require(not any(slice.log_files for slice in table.file_slices()), "the compaction has left no log")
+        require(not any(slice.log_files for slice in table.inspect.file_slices()), "the compaction has left no log")
         require(table.df().where("v = 3").count() == self._changed(), "the compaction has the last upsert's rows")
         return ratios.Sample(
             "compaction", "mor-bucket", "seconds", ours.seconds, plain.seconds, ours.costs, plain.costs
@@ -140,8 +140,8 @@ class Services:
         target = costs.counted(self.folder / "plain")
         plain = self.counter.measure(lambda: frame.repartition(1).sortWithinPartitions("text").write.parquet(target))
         shutil.rmtree(self.folder / "plain")
-        ours = self.counter.measure(lambda: table.cluster(order_by="text", options=OFF))
-        require(len(table.file_slices()) == 1, "the clustering has left one file")
+        ours = self.counter.measure(lambda: table.services.cluster(order_by="text", options=OFF))
+        require(len(table.inspect.file_slices()) == 1, "the clustering has left one file")
         require(table.df().count() == self.settings.rows, "the clustering has left all rows")
         return ratios.Sample(
             f"clustering of {groups} files",

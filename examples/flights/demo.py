@@ -258,7 +258,7 @@ def _line(one: report.Commit) -> str:
 def _slices(table: merganser.Table) -> list[report.Slice]:
     return [
         report.Slice(one.partition_path, one.base_size_bytes, [log.size_bytes for log in one.log_files])
-        for one in table.file_slices()
+        for one in table.inspect.file_slices()
     ]
 
 

@@ -43,14 +43,14 @@ def report_of(table: Table, *, commits: int = 60) -> str:
         commits: Newest actions of its timeline to show.
     """
     history = table.history(commits)
-    return render(table, history, table.file_slices())
+    return render(table, history, table.inspect.file_slices())
 
 
 def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
     """Return the page for a history, newest first, and file slices."""
     shown = [found for entry in reversed(history) if (found := _commit(entry)) is not None]
     writes = [commit for commit in shown if not commit.is_compaction]
-    kind = table.type.value.lower().replace("_", "-")
+    kind = table.table_type.value.lower().replace("_", "-")
     ordering = f" by {', '.join(table.ordering_by)}" if table.ordering_by else ""
     key = f"Its key is {', '.join(table.record_key)}." if table.record_key else "It has no record key."
     intro = f"A {kind} table at {table.path}. {key} Merged by {table.merge_mode}{ordering}."

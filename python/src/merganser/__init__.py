@@ -62,6 +62,7 @@ from merganser.merging import (
     WhenNotMatchedBySourceUpdate,
     WhenNotMatchedInsert,
 )
+from merganser.repairs import repair_properties
 from merganser.results import CommitResult, FileSlice, LogFile, StatementResult
 from merganser.rule_checks import RuleCheck, RuleLaw
 from merganser.rules import Rule, rule
@@ -173,6 +174,7 @@ __all__ = [
     "last_dry_run",
     "merge_frames",
     "options",
+    "repair_properties",
     "rule",
     "session",
 ]

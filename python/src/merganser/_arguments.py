@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from typing import Any, Protocol, Union
 
 from pyspark.sql import Column, SparkSession
@@ -112,6 +112,11 @@ def time_of(argument: str, time: object) -> str:
 def time_or_none(argument: str, time: object) -> str | None:
     """The same where ``None`` has a meaning of its own."""
     return None if time is None else time_of(argument, time)
+
+
+def utc_text(time: datetime | None) -> str | None:
+    """A time as procedures read it; one without a zone is local."""
+    return None if time is None else time.astimezone(timezone.utc).isoformat()
 
 
 def wire_of(options: object) -> dict[str, str]:

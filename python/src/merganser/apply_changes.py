@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._arguments import path_of, session_of, write_options
-from merganser._transport import Transport, transport_for
+from merganser._open_table import OpenTable
+from merganser._transport import transport_for
 from merganser.change_results import ApplyResult
 from merganser.changes import _given, _stream
 from merganser.changes.presets import Preset
@@ -25,12 +26,8 @@ Names = Union[str, "Column", Sequence[Union[str, "Column"]]]
 _T = TypeVar("_T", bound="TableChanges")
 
 
-class TableChanges:
+class TableChanges(OpenTable):
     """The part of :class:`merganser.Table` that applies changes."""
-
-    _spark: SparkSession
-    _transport: Transport
-    _info: TableInfo
 
     def apply_changes(
         self,

@@ -10,9 +10,9 @@ from pyspark.sql.types import StructType
 
 from merganser._arguments import Columns, Place, columns_of, names_of, path_of, session_of
 from merganser._expressions import name_text, quoted
-from merganser._foreign_names import unknown_argument
+from merganser._open_table import OpenTable
 from merganser._rule_options import rule_options
-from merganser._transport import Transport, transport_for
+from merganser._transport import transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, merged_options
 from merganser.errors import ConfigurationConflictError, MerganserError, TableExistsError
 from merganser.results import TableInfo
@@ -47,13 +47,8 @@ class TableSettings(NamedSettings, total=False):
     name: str | None
 
 
-class TableCreation:
+class TableCreation(OpenTable):
     """Creates and loads a :class:`merganser.Table`."""
-
-    def __init__(self, spark: SparkSession, transport: Transport, info: TableInfo) -> None:
-        self._spark = spark
-        self._transport = transport
-        self._info = info
 
     @classmethod
     def create(
@@ -281,7 +276,7 @@ def _named_settings(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The same of arguments by their names, those that are not given among them."""
     given = {**_NOTHING, **arguments}
     for name in given.keys() - {*_NOTHING, *_RULE}:
-        raise unknown_argument("create_named", name, {*_NOTHING, *_RULE})
+        raise TypeError(f"create_named() got an unexpected keyword argument {name!r}")
     declared = rule_options(*(given.pop(name, None) for name in _RULE))
     return settings_of(**given, rule=declared)
 

@@ -212,11 +212,11 @@ BY_CONDITION: Mapping[str, type[_ConditionError]] = MappingProxyType(
 CALLS: Mapping[str, str] = MappingProxyType(
     {
         "CALL show_commits": "Table.history()",
-        "CALL show_savepoints": "Table.savepoints()",
-        "CALL restore_to_instant(instant_time => ": "Table.restore(",
-        "CALL rollback_to_instant(instant_time => ": "Table.rollback(",
+        "CALL show_savepoints": "Table.savepoints.list()",
+        "CALL restore_to_instant(instant_time => ": "Table.savepoints.restore(",
+        "CALL rollback_to_instant(instant_time => ": "Table.savepoints.rollback(",
         "CALL run_compaction(op => 'run')": "Table.compact()",
-        "CALL run_clustering(op => 'execute')": "Table.cluster()",
+        "CALL run_clustering(op => 'execute')": "Table.services.cluster()",
         "CALL run_clean": "Table.clean()",
     }
 )

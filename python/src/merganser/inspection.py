@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from merganser._statements import call_of
-from merganser._transport import Transport
+from merganser._open_table import ALL, OpenTable
+from merganser._shown import Results
 from merganser._wire import built
-from merganser.config import Options, merged_options
+from merganser.config import MergeMode, Options
+from merganser.dry_runs import RuleComparison
 from merganser.explanations import RecordExplanation, RecordKey, key_argument
-from merganser.rule_checks import RuleCheck, case_arguments
+from merganser.frames import rule_settings
+from merganser.results import FileSlice
+from merganser.rule_checks import RuleCheck
 from merganser.table_checks import KeyCheck, MergeConfig, Setting
 from merganser.verification import VerifyResult
 
 
-class TableInspection:
-    """What :class:`merganser.Table` shows of its rows and files."""
+class Inspection:
+    """Questions about a table: ``table.inspect``."""
 
-    _spark: SparkSession
-    _transport: Transport
+    def __init__(self, table: OpenTable) -> None:
+        self._table = table
 
-    @property
-    def path(self) -> str:
-        """Where the table is."""
-        raise NotImplementedError
+    def file_slices(self) -> Results[FileSlice]:
+        """Return the latest file slice of every file group."""
+        return Results(map(FileSlice.from_wire, self._table._rows("show_fsview_latest", limit=ALL)))
 
-    def explain_record(
+    def partitions(self) -> list[str]:
+        """Return the paths of the partitions that have files, such as ``day=2026-01-31``; none without partitions."""
+        return sorted({one.partition_path for one in self.file_slices()} - {""})
+
+    def explain(
         self, key: RecordKey, *, partition: str | None = None, options: Options | None = None
     ) -> RecordExplanation:
         """Return the retained versions of one key, what became of each, and where its columns came from.
@@ -51,16 +57,16 @@ class TableInspection:
             MerganserError: ``CALL_ARGUMENT_INVALID``: its columns are not those of the table's key.
             SliceFileMissingError: A clean removed a file meanwhile.
         """
-        arguments = _explained(key, partition)
-        rows = self._transport.rows("explain_record", merged_options({}, options), path=self.path, **arguments)
+        rows = self._table._rows("explain_record", options, key=key_argument(key), partition=partition)
         return RecordExplanation.from_rows(rows)
 
-    def explain_record_df(self, key: RecordKey, *, partition: str | None = None) -> DataFrame:
-        """Return what :meth:`explain_record` returns as a data frame: a row for each version.
+    def explain_df(self, key: RecordKey, *, partition: str | None = None) -> DataFrame:
+        """Return what :meth:`explain` returns as a data frame: a row for each version.
 
         Its columns are those of ``CALL explain_record``.
         """
-        return self._spark.sql(*call_of("explain_record", {"path": self.path, **_explained(key, partition)}))
+        where = {} if partition is None else {"partition": partition}
+        return self._table._frame("explain_record", key=key_argument(key), **where)
 
     def verify(
         self, sample: int | None = None, *, repair: bool = False, options: Options | None = None
@@ -81,12 +87,8 @@ class TableInspection:
         Raises:
             MerganserError: ``CALL_ARGUMENT_INVALID``: ``sample`` is below 1.
         """
-        arguments: dict[str, Any] = {"path": self.path}
-        if repair:
-            arguments["repair"] = True
-        if sample is not None:
-            arguments["sample"] = sample
-        return VerifyResult.from_rows(self._transport.rows("verify_table", merged_options({}, options), **arguments))
+        rows = self._table._rows("verify_table", options, sample=sample, repair=repair or None)
+        return VerifyResult.from_rows(rows)
 
     def check_rule(
         self,
@@ -111,28 +113,55 @@ class TableInspection:
             MerganserError: ``CALL_ARGUMENT_INVALID``: ``cases`` is below 1; ``MERGER_UNAVAILABLE``: a class of the
                 table's rule is not on the class path.
         """
-        arguments: dict[str, Any] = {"path": self.path, **case_arguments(cases, seed)}
-        if store:
-            arguments["store"] = True
-        return RuleCheck.from_rows(self._transport.rows("check_rule", merged_options({}, options), **arguments))
+        rows = self._table._rows("check_rule", options, cases=cases, seed=seed, store=store or None)
+        return RuleCheck.from_rows(rows)
+
+    def compare_rule(
+        self,
+        rule: Mapping[str, str] | None = None,
+        *,
+        ordering_by: str | Sequence[str] | None = None,
+        merge_mode: MergeMode | None = None,
+        settings: Options | None = None,
+        rows: int = 20,
+        options: Options | None = None,
+    ) -> RuleComparison:
+        """Return the rows that another merge rule would have made of the versions that the table retains.
+
+        Args:
+            rule: How each column of two versions becomes one value, as for :meth:`merganser.Table.create`; also
+                a rule that is written in Python.
+            ordering_by: Column or columns whose larger value wins; ``None``: those of the table.
+            merge_mode: Which of two versions wins; by default it follows from the other arguments.
+            settings: Further settings of a table with the rule, such as a payload class or a merger class.
+            rows: Most rows to return.
+            options: Settings of the call, such as ``hoodie.write.record.merge.custom.implementation.classes`` for the
+                table's own rule.
+
+        Raises:
+            MerganserError: What the creation of a table with the rule raises.
+        """
+        own = rule_settings((), rule, ordering_by, merge_mode, settings)
+        own.pop("hoodie.datasource.write.recordkey.field", None)
+        return RuleComparison.from_rows(self._table._rows("compare_rule", options, rule=own, rows=rows))
 
     def merge_config(self, *, options: Options | None = None) -> MergeConfig:
         """Return every setting that holds for writes of the table, where it is from, and what contradicts it.
 
         ::
 
-            print(table.merge_config())  # what is not a default, contradictions first
+            print(table.inspect.merge_config())  # what is not a default, contradictions first
 
         Args:
             options: Options of a write that is considered; ``None`` is a write without any.
         """
-        rows = self._transport.rows("show_merge_config", merged_options({}, options), path=self.path)
+        rows = self._table._rows("show_merge_config", options)
         return MergeConfig(built(Setting, row) for row in rows)
 
     def check_keys(self, limit: int | None = None, *, options: Options | None = None) -> KeyCheck:
         """Count keys that are stored more than once, and rows without a key. Reads the key columns of all rows.
 
-        :meth:`Table.repair_duplicates` merges the rows of such keys.
+        :meth:`merganser.repairs.Repairs.merge_duplicates` merges the rows of such keys.
 
         Args:
             limit: Most of these keys to list; ``None`` is 20.
@@ -141,13 +170,4 @@ class TableInspection:
         Raises:
             MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no key columns.
         """
-        arguments: dict[str, Any] = {"path": self.path} if limit is None else {"path": self.path, "limit": limit}
-        (row,) = self._transport.rows("check_keys", merged_options({}, options), **arguments)
-        return KeyCheck.from_wire(row)
-
-
-def _explained(key: RecordKey, partition: str | None) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"key": key_argument(key)}
-    if partition is not None:
-        arguments["partition"] = partition
-    return arguments
+        return KeyCheck.from_wire(self._table._row("check_keys", options, limit=limit))

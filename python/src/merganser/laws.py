@@ -11,7 +11,7 @@ from merganser._arguments import columns_of
 from merganser._transport import transport_for
 from merganser.config import MergeMode, Options
 from merganser.frames import rule_settings
-from merganser.rule_checks import RuleCheck, case_arguments
+from merganser.rule_checks import RuleCheck
 
 
 def check_rule(
@@ -44,5 +44,5 @@ def check_rule(
     """
     settings = rule_settings(keys, rule, ordering_by, merge_mode, options)
     columns = columns_of(spark, schema).json()
-    arguments = case_arguments(cases, seed)
-    return RuleCheck.from_rows(transport_for(spark).rows("check_rule", settings, columns=columns, **arguments))
+    rows = transport_for(spark).rows("check_rule", settings, columns=columns, cases=cases, seed=seed)
+    return RuleCheck.from_rows(rows)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Union, cast, get_args, overload
+from typing import Literal, Union, cast, get_args, overload
 
 from pyspark.sql import DataFrame
 
@@ -21,7 +21,6 @@ from merganser._expressions import (
     name_text,
     quoted,
 )
-from merganser._foreign_names import attribute
 from merganser._transport import Transport
 from merganser.dry_runs import DryRun
 from merganser.options import SQL_EVOLUTION
@@ -252,11 +251,6 @@ class Merge:
                 names = ", ".join(f"merganser.{one.__name__}" for one in get_args(Clause))
                 raise TypeError(f"A clause is a {names}, not a {kind(clause)}")
         return replace(self, clauses=(*self.clauses, *clauses))
-
-    if not TYPE_CHECKING:  # for type checkers a missing name stays one
-
-        def __getattr__(self, name: str) -> object:
-            return attribute(self, "Merge", name)
 
     def _transport(self) -> Transport:
         if self.transport is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader
 
 from merganser._arguments import Names, Time, is_column, kind, time_of
+from merganser._open_table import OpenTable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
@@ -16,15 +17,8 @@ if TYPE_CHECKING:
 _FORMAT = "merganser"
 
 
-class TableReads:
+class TableReads(OpenTable):
     """What :class:`merganser.Table` reads."""
-
-    _spark: SparkSession
-
-    @property
-    def path(self) -> str:
-        """Where the table is."""
-        raise NotImplementedError
 
     def df(
         self,

@@ -55,7 +55,7 @@ _FOUND = {False: "broken", True: "held", None: "not about this rule"}
 
 @dataclass(frozen=True)
 class RuleCheck(Shown):
-    """What :func:`check_rule` and :meth:`Table.check_rule` found, a law after the other."""
+    """What :func:`check_rule` and :meth:`merganser.inspection.Inspection.check_rule` found, a law after the other."""
 
     laws: tuple[RuleLaw, ...]
 
@@ -102,8 +102,3 @@ class RuleCheck(Shown):
             for law in self.laws
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def case_arguments(cases: int | None, seed: int | None) -> dict[str, int]:
-    """Arguments of the call that are not left out."""
-    return {name: value for name, value in (("cases", cases), ("seed", seed)) if value is not None}

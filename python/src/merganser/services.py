@@ -1,42 +1,175 @@
-"""Services of a table: compaction, clustering, cleaning, archiving, and those in the background."""
+"""Services of a table: clustering, log compaction, archiving, upgrades, rules, and those in the background."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, overload
+from datetime import datetime
 
-from merganser._rule_options import Columns, rule_options
+from merganser._arguments import Columns, Time, time_or_none, utc_text
+from merganser._open_table import OpenTable
+from merganser._rule_options import rule_options
 from merganser._shown import Results
-from merganser._transport import Transport
 from merganser.config import Options, merged_options
-from merganser.dry_runs import ServiceDryRun
-from merganser.repairs import TableRepairs
-from merganser.restores import TableRestores
-from merganser.service_results import (
-    ArchiveResult,
-    CleanResult,
-    ClusteringResult,
-    CompactionResult,
-    RuleChange,
-    ServiceStatus,
-)
+from merganser.dry_runs import ServiceDryRun, ServiceStep
+from merganser.service_results import ArchiveResult, ClusteringResult, CompactionResult, RuleChange, ServiceStatus
 
 _LAYOUTS = ("linear", "z-order", "zorder", "hilbert")
 
 
-class TableServices(TableRestores, TableRepairs):
-    """What :class:`merganser.Table` does besides reading and writing."""
+class Services:
+    """Services of a table: ``table.services``. Compaction and cleaning are methods of the table."""
 
-    _transport: Transport
+    def __init__(self, table: OpenTable) -> None:
+        self._table = table
 
-    @property
-    def path(self) -> str:
-        """Where the table is."""
-        raise NotImplementedError
+    def dry_run(
+        self,
+        service: str,
+        *,
+        instant: Time | None = None,
+        partition: str | None = None,
+        min_commits: int | None = None,
+        max_commits: int | None = None,
+        order_by: Columns | None = None,
+        strategy: str | None = None,
+        where: str | None = None,
+        rows: int | None = None,
+        older_than: datetime | None = None,
+        options: Options | None = None,
+    ) -> ServiceDryRun:
+        """Return what a service, a restore or a repair would do now. Nothing is changed, and no lock is taken.
 
-    def refresh(self) -> None:
-        """Read the table's description again."""
-        raise NotImplementedError
+        Args:
+            service: ``compaction``, ``log_compaction``, ``clustering``, ``clean``, ``archiving``, ``savepoint``,
+                ``delete_savepoint``, ``restore``, ``restore_savepoint``, ``rollback``, ``rollback_failed_writes``,
+                ``upgrade``, ``repair_duplicates``, ``repair_partitions``, ``repair_properties`` or
+                ``remove_orphans``.
+            instant: Of a savepoint, a restore or a rollback: as its own method takes it.
+            partition: Of ``repair_duplicates``: path of the one partition.
+            min_commits: Of ``archiving``: completed writes that stay.
+            max_commits: Of ``archiving``: completed writes above which others are moved.
+            order_by: Of ``clustering``: columns to sort by.
+            strategy: Of ``clustering``: ``linear``, ``z-order`` or ``hilbert``.
+            where: Of ``clustering``: condition on partition columns.
+            rows: Of restores, rollbacks, ``repair_duplicates`` and ``upgrade``: most rows to show; 20 by default.
+            older_than: Of ``remove_orphans``: files modified later stay; a time without a zone is local.
+            options: Settings of the service alone, by their ``hoodie.*`` names.
+
+        Raises:
+            MerganserError: ``CALL_ARGUMENT_INVALID``: it is no service, or has no such argument; and what the service
+                raises before it changes anything.
+        """
+        steps = self._table._rows(
+            "dry_run_service",
+            options,
+            service=service,
+            instant=time_or_none("instant", instant),
+            partition=partition,
+            min_commits=min_commits,
+            max_commits=max_commits,
+            order=_joined(order_by),
+            order_strategy=strategy,
+            predicate=where,
+            rows=rows,
+            older_than=utc_text(older_than),
+        )
+        return ServiceDryRun(service, tuple(map(ServiceStep.from_wire, steps)))
+
+    def compact_logs(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
+        """Merge the log files of a merge-on-read table with each other, beside its base files.
+
+        A file slice is taken that has at least ``hoodie.log.compaction.blocks.threshold`` (5) log blocks. Reads then
+        merge one log file where they merged several; no row changes.
+
+        Args:
+            schedule_only: Write only the plan, to be run by a later log compaction.
+            options: Settings of this log compaction alone, by their ``hoodie.*`` names.
+
+        Returns:
+            What was compacted or planned; ``None`` if no slice has enough log blocks, or if other processes are running
+            all planned log compactions.
+
+        Raises:
+            MerganserError: ``COMPACTION_OF_COPY_ON_WRITE``: the table has no logs. ``COMPACTION_BLOCKED``: a write to a
+                table of version 6 is running.
+        """
+        return CompactionResult.from_rows(self._table._rows("run_log_compaction", options, op=operation(schedule_only)))
+
+    def cluster(
+        self,
+        *,
+        order_by: Columns | None = None,
+        strategy: str | None = None,
+        where: str | None = None,
+        schedule_only: bool = False,
+        options: Options | None = None,
+    ) -> ClusteringResult | None:
+        """Rewrite small files as fewer ones with sorted rows, so that filters read fewer files. No row changes.
+
+        Args:
+            order_by: Columns to sort by; a field inside a struct is written ``meta.id``. ``None`` uses
+                ``hoodie.clustering.plan.strategy.sort.columns``; without any, files are only combined.
+            strategy: ``"linear"``, ``"z-order"`` (or ``"zorder"``) or ``"hilbert"``. ``None`` uses
+                ``hoodie.layout.optimize.strategy``.
+            where: Condition on partition columns: only their partitions are clustered.
+            schedule_only: Write only the plan, to be run by a later clustering.
+            options: Settings of this clustering alone, by their ``hoodie.*`` names.
+
+        Returns:
+            What was clustered or planned, pending plans of others too; ``None`` if there was nothing to cluster, or if
+            other processes are running all planned clusterings.
+
+        Raises:
+            ValueError: ``strategy`` is none of these.
+            MerganserError: ``CLUSTERING_COLUMN_UNKNOWN``, ``CLUSTERING_COLUMN_UNSUPPORTED``: of ``order_by``;
+                ``CLUSTERING_PREDICATE_UNSUPPORTED``: ``where`` has other columns; ``CLUSTERING_OF_BUCKETS``: the
+                table's index is BUCKET; ``CLUSTERING_CONFLICT``: another writer replaced the rows meanwhile.
+        """
+        if strategy is not None and strategy.lower() not in _LAYOUTS:
+            raise ValueError(f"strategy is one of {', '.join(_LAYOUTS)}, not {strategy!r}")
+        sorting = {"order": _joined(order_by), "order_strategy": strategy, "predicate": where}
+        rows = self._table._rows("run_clustering", options, op=operation(schedule_only), **sorting)
+        return ClusteringResult.from_rows(rows)
+
+    def purge_clustering(self, instant: str, *, options: Options | None = None) -> str | None:
+        """Roll a planned clustering back, with what failed runs of it have written. No row changes.
+
+        Returns:
+            Why it was left alone, as a process is running it; ``None`` if it was rolled back.
+
+        Raises:
+            MerganserError: ``CALL_ARGUMENT_INVALID``: it is not a planned clustering.
+        """
+        row = self._table._row("run_clustering", options, op="purge_pending_instant", instants=instant)
+        left: str | None = row["left_because"]
+        return left
+
+    def archive(
+        self, *, min_commits: int | None = None, max_commits: int | None = None, options: Options | None = None
+    ) -> ArchiveResult:
+        """Move old instants from the timeline to its history, as writes do by themselves.
+
+        Args:
+            min_commits: Completed writes that stay on the timeline.
+            max_commits: Completed writes on the timeline above which others are moved.
+            options: Further settings by their ``hoodie.*`` names.
+
+        Raises:
+            MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
+        """
+        limits = {"min_commits": min_commits, "max_commits": max_commits, "retain_commits": 0}
+        return ArchiveResult.from_wire(self._table._row("archive_commits", options, **limits))
+
+    def upgrade(self) -> None:
+        """Upgrade a table of version 6 or 8 to version 9: failed writes are rolled back, and logs are compacted first.
+
+        ``dry_run("upgrade")`` has the properties as they become, among them the merge mode of a payload class, and rows
+        that the rule merges otherwise then; it is not refused where what is pending is compacted first.
+
+        Raises:
+            MerganserError: ``UPGRADE_REFUSED``.
+        """
+        self._table._rows("upgrade_table")
 
     def change_rule(
         self,
@@ -67,205 +200,11 @@ class TableServices(TableRestores, TableRepairs):
         """
         named = rule_options(rule, rule_groups, rule_delete, rule_retract)
         wire = merged_options(named, options)
-        change = RuleChange.from_rows(self._transport.rows("change_rule", wire, path=self.path, dry_run=dry_run))
-        self.refresh()
+        change = RuleChange.from_rows(self._table._rows("change_rule", wire, dry_run=dry_run))
+        self._table.refresh()
         return change
 
-    @overload
-    def compact(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
-    @overload
-    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None: ...
-    def compact(
-        self, *, schedule_only: bool = False, dry_run: bool = False, options: Options | None = None
-    ) -> CompactionResult | ServiceDryRun | None:
-        """Merge the logs of a merge-on-read table into its base files.
-
-        Args:
-            schedule_only: Write only the plan, to be run by a later compaction.
-            dry_run: Change nothing, and return what would be compacted.
-            options: Settings of this compaction alone, by their ``hoodie.*`` names.
-
-        Returns:
-            What was compacted or planned; ``None`` if there was nothing to compact, or if other processes are running
-            all planned compactions, which Spark's log and ``CALL run_compaction`` report.
-        """
-        if dry_run:
-            return self.dry_run_service("compaction", options=options)
-        op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_rows(
-            self._transport.rows("run_compaction", merged_options({}, options), path=self.path, op=op)
-        )
-
-    @overload
-    def compact_logs(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
-    @overload
-    def compact_logs(
-        self, *, schedule_only: bool = False, options: Options | None = None
-    ) -> CompactionResult | None: ...
-    def compact_logs(
-        self, *, schedule_only: bool = False, dry_run: bool = False, options: Options | None = None
-    ) -> CompactionResult | ServiceDryRun | None:
-        """Merge the log files of a merge-on-read table with each other, beside its base files.
-
-        A file slice is taken that has at least ``hoodie.log.compaction.blocks.threshold`` (5) log blocks. Reads then
-        merge one log file where they merged several; no row changes.
-
-        Args:
-            schedule_only: Write only the plan, to be run by a later log compaction.
-            dry_run: Change nothing, and return what would be compacted.
-            options: Settings of this log compaction alone, by their ``hoodie.*`` names.
-
-        Returns:
-            What was compacted or planned; ``None`` if no slice has enough log blocks, or if other processes are running
-            all planned log compactions.
-
-        Raises:
-            MerganserError: ``COMPACTION_OF_COPY_ON_WRITE``: the table has no logs. ``COMPACTION_BLOCKED``: a write to a
-                table of version 6 is running.
-        """
-        if dry_run:
-            return self.dry_run_service("log_compaction", options=options)
-        op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_rows(
-            self._transport.rows("run_log_compaction", merged_options({}, options), path=self.path, op=op)
-        )
-
-    @overload
-    def cluster(
-        self,
-        *,
-        order_by: Columns | None = None,
-        strategy: str | None = None,
-        where: str | None = None,
-        dry_run: Literal[True],
-        options: Options | None = None,
-    ) -> ServiceDryRun: ...
-    @overload
-    def cluster(
-        self,
-        *,
-        order_by: Columns | None = None,
-        strategy: str | None = None,
-        where: str | None = None,
-        schedule_only: bool = False,
-        options: Options | None = None,
-    ) -> ClusteringResult | None: ...
-    def cluster(
-        self,
-        *,
-        order_by: Columns | None = None,
-        strategy: str | None = None,
-        where: str | None = None,
-        schedule_only: bool = False,
-        dry_run: bool = False,
-        options: Options | None = None,
-    ) -> ClusteringResult | ServiceDryRun | None:
-        """Rewrite small files as fewer ones with sorted rows, so that filters read fewer files. No row changes.
-
-        Args:
-            order_by: Columns to sort by; a field inside a struct is written ``meta.id``. ``None`` uses
-                ``hoodie.clustering.plan.strategy.sort.columns``; without any, files are only combined.
-            strategy: ``"linear"``, ``"z-order"`` (or ``"zorder"``) or ``"hilbert"``. ``None`` uses
-                ``hoodie.layout.optimize.strategy``.
-            where: Condition on partition columns: only their partitions are clustered.
-            schedule_only: Write only the plan, to be run by a later clustering.
-            dry_run: Change nothing, and return what would be clustered.
-            options: Settings of this clustering alone, by their ``hoodie.*`` names.
-
-        Returns:
-            What was clustered or planned, pending plans of others too; ``None`` if there was nothing to cluster, or if
-            other processes are running all planned clusterings.
-
-        Raises:
-            ValueError: ``strategy`` is none of these.
-            MerganserError: ``CLUSTERING_COLUMN_UNKNOWN``, ``CLUSTERING_COLUMN_UNSUPPORTED``: of ``order_by``;
-                ``CLUSTERING_PREDICATE_UNSUPPORTED``: ``where`` has other columns; ``CLUSTERING_OF_BUCKETS``: the
-                table's index is BUCKET; ``CLUSTERING_CONFLICT``: another writer replaced the rows meanwhile.
-        """
-        if strategy is not None and strategy.lower() not in _LAYOUTS:
-            raise ValueError(f"strategy is one of {', '.join(_LAYOUTS)}, not {strategy!r}")
-        if dry_run:
-            return self.dry_run_service(
-                "clustering", order_by=order_by, strategy=strategy, where=where, options=options
-            )
-        columns = order_by if order_by is None or isinstance(order_by, str) else ",".join(order_by)
-        op = "schedule" if schedule_only else "scheduleandexecute"
-        given = {"order": columns, "order_strategy": strategy, "predicate": where}
-        rows = self._transport.rows("run_clustering", merged_options({}, options), path=self.path, op=op, **given)
-        return ClusteringResult.from_rows(rows)
-
-    def purge_clustering(self, instant: str, *, options: Options | None = None) -> str | None:
-        """Roll a planned clustering back, with what failed runs of it have written. No row changes.
-
-        Returns:
-            Why it was left alone, as a process is running it; ``None`` if it was rolled back.
-
-        Raises:
-            MerganserError: ``CALL_ARGUMENT_INVALID``: it is not a planned clustering.
-        """
-        given = {"path": self.path, "op": "purge_pending_instant", "instants": instant}
-        row = self._transport.one("run_clustering", merged_options({}, options), **given)
-        left: str | None = row["left_because"]
-        return left
-
-    @overload
-    def clean(self, *, dry_run: Literal[True], options: Options | None = None) -> ServiceDryRun: ...
-    @overload
-    def clean(self, *, options: Options | None = None) -> CleanResult: ...
-    def clean(self, *, dry_run: bool = False, options: Options | None = None) -> CleanResult | ServiceDryRun:
-        """Delete files of older file slices that no read inside the retention needs.
-
-        Writes do this after their commit, unless ``hoodie.clean.automatic`` is false.
-
-        Args:
-            dry_run: Change nothing, and return the files that would be deleted.
-            options: Settings of this clean alone, by their ``hoodie.*`` names: ``hoodie.clean.policy``,
-                ``hoodie.clean.commits.retained``, ``hoodie.clean.hours.retained``,
-                ``hoodie.clean.fileversions.retained``. ``None`` uses the table's and the session's.
-        """
-        if dry_run:
-            return self.dry_run_service("clean", options=options)
-        return CleanResult.from_rows(self._transport.rows("run_clean", merged_options({}, options), path=self.path))
-
-    @overload
-    def archive(
-        self,
-        *,
-        min_commits: int | None = None,
-        max_commits: int | None = None,
-        dry_run: Literal[True],
-        options: Options | None = None,
-    ) -> ServiceDryRun: ...
-    @overload
-    def archive(
-        self, *, min_commits: int | None = None, max_commits: int | None = None, options: Options | None = None
-    ) -> ArchiveResult: ...
-    def archive(
-        self,
-        *,
-        min_commits: int | None = None,
-        max_commits: int | None = None,
-        dry_run: bool = False,
-        options: Options | None = None,
-    ) -> ArchiveResult | ServiceDryRun:
-        """Move old instants from the timeline to its history, as writes do by themselves.
-
-        Args:
-            min_commits: Completed writes that stay on the timeline.
-            max_commits: Completed writes on the timeline above which others are moved.
-            dry_run: Change nothing, and return the instants that would be moved.
-            options: Further settings by their ``hoodie.*`` names.
-
-        Raises:
-            MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
-        """
-        if dry_run:
-            return self.dry_run_service("archiving", min_commits=min_commits, max_commits=max_commits, options=options)
-        settings = merged_options({}, options)
-        limits = {"min_commits": min_commits, "max_commits": max_commits, "retain_commits": 0}
-        return ArchiveResult.from_wire(self._transport.one("archive_commits", settings, path=self.path, **limits))
-
-    def start_services(
+    def start(
         self,
         services: Sequence[str] | None = None,
         *,
@@ -275,7 +214,7 @@ class TableServices(TableRestores, TableRepairs):
         """Run services of this table in the background of the session, beside its writers.
 
         They run periodically and after each write of this session, which leaves them its own: it schedules a
-        compaction at most. They end with the session, or by :meth:`stop_services`; those started before are replaced.
+        compaction at most. They end with the session, or by :meth:`stop`; those started before are replaced.
         While a clustering runs, writes that change its file groups are refused with ``COMMIT_CONFLICT``, unless
         ``hoodie.clustering.updates.strategy`` allows them.
 
@@ -291,21 +230,22 @@ class TableServices(TableRestores, TableRepairs):
         if isinstance(services, str):
             raise TypeError(f"services is a list of names, such as ['clean'], not {services!r}")
         names = None if services is None else ",".join(services)
-        wire = self._transport.rows(
-            "start_services",
-            merged_options({}, options),
-            path=self.path,
-            services=names,
-            interval_seconds=interval_seconds,
-        )
-        return Results(ServiceStatus.from_wire(status) for status in wire)
+        rows = self._table._rows("start_services", options, services=names, interval_seconds=interval_seconds)
+        return Results(map(ServiceStatus.from_wire, rows))
 
-    def stop_services(self) -> None:
+    def stop(self) -> None:
         """End the table's services in the background after the work that writes have requested, and wait for it."""
-        self._transport.rows("stop_services", path=self.path)
+        self._table._rows("stop_services")
 
-    def services(self) -> Results[ServiceStatus]:
+    def status(self) -> Results[ServiceStatus]:
         """Return the states of the table's services in the background of this session."""
-        return Results(
-            ServiceStatus.from_wire(status) for status in self._transport.rows("show_services", path=self.path)
-        )
+        return Results(map(ServiceStatus.from_wire, self._table._rows("show_services")))
+
+
+def operation(schedule_only: bool) -> str:
+    """What a planned service does: write a plan alone, or run it too."""
+    return "schedule" if schedule_only else "scheduleandexecute"
+
+
+def _joined(columns: Columns | None) -> str | None:
+    return columns if columns is None or isinstance(columns, str) else ",".join(columns)

@@ -16,7 +16,6 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from merganser._foreign_names import explaining_arguments
 from merganser.errors import ConfigurationConflictError, MissingJarError
 
 EXTENSIONS = "io.merganser.spark.MerganserExtensions"
@@ -29,7 +28,6 @@ _CATALOG_KEY = "spark.sql.catalog.spark_catalog"
 _NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.[^.]+")
 
 
-@explaining_arguments
 def session(name: str, *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
     """Start a session that can read and write Merganser's tables, or return the running one.
 

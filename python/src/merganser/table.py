@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import json
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
-from merganser._foreign_names import NamesOurs, attribute
-from merganser._shown import Results
-from merganser._statements import call_of
+from merganser._open_table import ALL
 from merganser.apply_changes import TableChanges
-from merganser.config import TableType
+from merganser.config import Options, TableType
 from merganser.creation import TableCreation
 from merganser.history import History
-from merganser.inspection import TableInspection
+from merganser.inspection import Inspection
 from merganser.reads import TableReads
-from merganser.results import FileSlice, TableInfo
-from merganser.services import TableServices
+from merganser.repairs import Repairs
+from merganser.savepoints import Savepoints
+from merganser.service_results import CleanResult, CompactionResult
+from merganser.services import Services, operation
 from merganser.writes import TableWrites
 
 
-class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices, TableInspection, metaclass=NamesOurs):
+class Table(TableCreation, TableReads, TableWrites, TableChanges):
     """A table at a path. Use :meth:`create`, :meth:`load` or one of their like.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
     """
-
-    @property
-    def path(self) -> str:
-        """Folder of the table."""
-        return self._info.path
 
     @property
     def name(self) -> str:
@@ -40,19 +34,9 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         return self._info.name
 
     @property
-    def identifier(self) -> str:
-        """Name of the table in statements, such as ``f"ALTER TABLE {table.identifier} ADD COLUMNS (tip DOUBLE)"``."""
-        return f"merganser.`{self.path.replace('`', '``')}`"
-
-    @property
     def table_type(self) -> TableType:
         """Copy-on-write or merge-on-read."""
         return TableType(self._info.type)
-
-    @property
-    def type(self) -> TableType:
-        """The same as :attr:`table_type`."""
-        return self.table_type
 
     @property
     def version(self) -> int:
@@ -112,20 +96,30 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         return self._info.index
 
     @property
-    def schema(self) -> StructType:
-        """Columns of the table now, without the meta columns; each access reads the table's timeline."""
-        self.refresh()
-        return StructType.fromJson(json.loads(self._info.schema_json))
-
-    @property
     def properties(self) -> dict[str, str]:
         """What the table stores in its ``hoodie.properties``, as it is now."""
-        rows = self._transport.rows("show_table_properties", path=self.path, limit=_ALL)
+        rows = self._rows("show_table_properties", limit=ALL)
         return {row["key"]: row["value"] for row in rows}
 
-    def refresh(self) -> None:
-        """Read the table's description again. The reading of rows needs none: each read sees the latest commit."""
-        self._info = TableInfo.from_wire(self._transport.describe(self.path))
+    @property
+    def services(self) -> Services:
+        """Clustering, log compaction, archiving, services in the background, and dry runs of all services."""
+        return Services(self)
+
+    @property
+    def savepoints(self) -> Savepoints:
+        """Savepoints, restores and rollbacks."""
+        return Savepoints(self)
+
+    @property
+    def repairs(self) -> Repairs:
+        """Repairs of keys that are stored twice, of files and of partitions."""
+        return Repairs(self)
+
+    @property
+    def inspect(self) -> Inspection:
+        """Versions of a record, checks of keys, files and rules, and the settings of writes."""
+        return Inspection(self)
 
     def history(self, limit: int | None = None, *, archived: bool = False) -> History:
         """Return what was done to the table, newest first: writes, services, savepoints, and what is pending.
@@ -148,22 +142,32 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
                 f"limit is a number of actions from the newest one on, 0 or more, not {limit}: history(1) has the "
                 "newest alone, and history()[-1] is the oldest"
             )
-        return History.from_rows(
-            self._transport.rows(
-                "show_history", path=self.path, limit=_ALL if limit is None else limit, archived=archived
-            )
-        )
+        return History.from_rows(self._rows("show_history", limit=ALL if limit is None else limit, archived=archived))
 
-    def file_slices(self) -> Results[FileSlice]:
-        """Return the latest file slice of every file group."""
-        return Results(
-            FileSlice.from_wire(entry)
-            for entry in self._transport.rows("show_fsview_latest", path=self.path, limit=_ALL)
-        )
+    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
+        """Merge the logs of a merge-on-read table into its base files.
 
-    def partitions(self) -> list[str]:
-        """Return the paths of the partitions that have files, such as ``day=2026-01-31``; none without partitions."""
-        return sorted({one.partition_path for one in self.file_slices()} - {""})
+        Args:
+            schedule_only: Write only the plan, to be run by a later compaction.
+            options: Settings of this compaction alone, by their ``hoodie.*`` names.
+
+        Returns:
+            What was compacted or planned; ``None`` if there was nothing to compact, or if other processes are running
+            all planned compactions, which Spark's log and ``CALL run_compaction`` report.
+        """
+        return CompactionResult.from_rows(self._rows("run_compaction", options, op=operation(schedule_only)))
+
+    def clean(self, *, options: Options | None = None) -> CleanResult:
+        """Delete files of older file slices that no read inside the retention needs.
+
+        Writes do this after their commit, unless ``hoodie.clean.automatic`` is false.
+
+        Args:
+            options: Settings of this clean alone, by their ``hoodie.*`` names: ``hoodie.clean.policy``,
+                ``hoodie.clean.commits.retained``, ``hoodie.clean.hours.retained``,
+                ``hoodie.clean.fileversions.retained``. ``None`` uses the table's and the session's.
+        """
+        return CleanResult.from_rows(self._rows("run_clean", options))
 
     def call(self, procedure: str, **arguments: str | bool | int) -> DataFrame:
         """Return the rows of a procedure of this table as a frame: ``table.call("show_commits", limit=5)``.
@@ -172,12 +176,11 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
             procedure: Its name; ``docs/sql.md`` lists them.
             **arguments: Its arguments beside the table.
         """
-        return self._spark.sql(*call_of(procedure, {"path": self.path, **arguments}))
+        return self._frame(procedure, **arguments)
 
-    if not TYPE_CHECKING:  # for type checkers a missing name stays one
-
-        def __getattr__(self, name: str) -> object:
-            return attribute(self, "Table", name)
+    def __dir__(self) -> list[str]:
+        """The public names."""
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and (self._spark, self.path) == (other._spark, other.path)
@@ -193,7 +196,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         shown = {
             "table": self.name,
             "path": self.path,
-            "type": self.type.value,
+            "type": self.table_type.value,
             "record key": ", ".join(self.record_key),
             "partitions by": ", ".join(self.partition_by),
             "ordering by": ", ".join(self.ordering_by),
@@ -203,7 +206,3 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges, TableServices,
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in shown.items() if value)
         return f"<table>{rows}</table>"
-
-
-_ALL = 2**31 - 1
-"""Procedures limit their rows by default."""

@@ -47,7 +47,7 @@ class TableProblem(Shown):
 
 @dataclass(frozen=True)
 class VerifyResult(Shown):
-    """What :meth:`merganser.Table.verify` found; true in conditions if nothing is wrong."""
+    """What :meth:`merganser.inspection.Inspection.verify` found; true in conditions if nothing is wrong."""
 
     problems: tuple[TableProblem, ...]
     checks: tuple[str, ...]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from merganser._arguments import (
@@ -20,36 +20,17 @@ from merganser._arguments import (
 )
 from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text
 from merganser._key_lookup import with_partitions
+from merganser._open_table import OpenTable
 from merganser._rows import Rows, frame_of, without_added
-from merganser._transport import Transport
 from merganser.config import merged_options
 from merganser.dry_runs import DryRun
 from merganser.merging import Clause, Merge, on_columns
 from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
-from merganser.results import CommitResult, StatementResult, TableInfo
+from merganser.results import CommitResult, StatementResult
 
 
-class TableWrites:
+class TableWrites(OpenTable):
     """What :class:`merganser.Table` writes."""
-
-    _spark: SparkSession
-    _transport: Transport
-    _info: TableInfo
-
-    @property
-    def path(self) -> str:
-        """Where the table is."""
-        raise NotImplementedError
-
-    @property
-    def identifier(self) -> str:
-        """Name of the table in statements."""
-        raise NotImplementedError
-
-    @property
-    def schema(self) -> StructType:
-        """Columns of the table."""
-        raise NotImplementedError
 
     def upsert(
         self,
@@ -142,17 +123,6 @@ class TableWrites:
         Raises:
             CommitConflictError: Another writer wrote to one of the partitions since the write began.
         """
-        return self._write("insert_overwrite", rows, options, txn, dry_run)
-
-    def overwrite_partitions(
-        self,
-        rows: Rows,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> CommitResult:
-        """:meth:`insert_overwrite`, by the name of Spark's writer."""
         return self._write("insert_overwrite", rows, options, txn, dry_run)
 
     def delete_partitions(

@@ -334,7 +334,7 @@ def test_the_server_runs_dry_and_the_client_has_counts_and_rows(spark: SparkSess
     assert result.dry_run is not None
     assert [row.after for row in result.dry_run.rows][1] == {"id": 9, "ts": 1, "v": "n"}
     assert merganser.dry_run(spark, f"DELETE FROM {table} WHERE id = 1").deleted == 1
-    assert ours.compare_rule(merge_mode=merganser.MergeMode.COMMIT_TIME_ORDERING).differing == 0
+    assert ours.inspect.compare_rule(merge_mode=merganser.MergeMode.COMMIT_TIME_ORDERING).differing == 0
     assert all_rows(spark, table) == before
 
 

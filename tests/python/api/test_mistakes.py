@@ -62,33 +62,6 @@ def test_a_function_of_python_as_the_rule_of_a_column_is_answered_with_the_rule_
         assert [row.n for row in summed.df().collect()] == [3]
 
 
-def test_an_unknown_argument_is_answered_with_the_one_that_is_meant(spark: SparkSession, tmp_path: Path) -> None:
-    create: Any = Table.create
-    load: Any = Table.create_or_load
-    settings = {
-        "primary_key": "id",
-        "precombine_field": "ts",
-        "partitioned_by": "n",
-        "mergemode": "EVENT_TIME_ORDERING",
-    }
-    meant = {}
-    for wrong, value in settings.items():
-        for call in (create, load):
-            message = refusal(
-                TypeError, lambda call=call, wrong=wrong: call(spark, tmp_path / "t", COLUMNS, **{wrong: 1})
-            )
-            found = re.fullmatch(rf"create\(\) has no argument '{wrong}': did you mean '(\w+)'\?", message)
-            assert found is not None, message
-            meant[found[1]] = value
-    table = create(spark, tmp_path / "t", COLUMNS, **meant)
-    assert (table.record_key, table.ordering_by, table.partition_by) == (("id",), ("ts",), ("n",))
-    named: Any = Table.create_named
-    assert "did you mean 'record_key'?" in refusal(TypeError, lambda: named(spark, "t", COLUMNS, primary_key="id"))
-    assert "did you mean 'config'?" in refusal(TypeError, lambda: merganser.session("x", memory="4g"))  # type: ignore[call-arg]
-    assert "did you mean 'options'?" in refusal(TypeError, lambda: table.upsert([], option={}))
-    assert "it has as_of, columns, read_optimized, where" in refusal(TypeError, lambda: table.df(zzz=1))
-
-
 def test_a_home_folder_or_a_drive_in_a_path_is_answered_with_a_path_to_give(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,4 +132,4 @@ def test_a_format_that_is_nearly_ours_and_a_library_that_is_missing_are_answered
 
 def test_names_of_the_package_and_of_the_type_are_the_public_ones(table: Table) -> None:
     assert dir(merganser) == sorted(merganser.__all__)
-    assert table.table_type is table.type is merganser.TableType.COPY_ON_WRITE
+    assert table.table_type is merganser.TableType.COPY_ON_WRITE

@@ -214,8 +214,8 @@ def test_keys_options_and_rules_are_given_as_they_are(spark: SparkSession, tmp_p
     keys = [HOME, "it's", "\\", "${x}"]
     table.upsert([(key, at) for at, key in enumerate(keys)])
     for key in keys:
-        assert len(table.explain_record({"k": key}).versions) == 1
-    assert table.explain_record_df({"k": HOME}).count() == 1
+        assert len(table.inspect.explain({"k": key}).versions) == 1
+    assert table.inspect.explain_df({"k": HOME}).count() == 1
     rows = spark.createDataFrame([("a", "1"), ("a", "2")], "k string, v string")
     rule = {"v": merganser.rule(lambda old, new: {"v": merganser.rules.concat(old.v, HOME + "\\'", new.v)})["v"]}
     with set_to(spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
@@ -289,7 +289,7 @@ def test_keys_of_any_characters_are_written_found_and_deleted(spark: SparkSessio
         assert table.delete(strings[::2]).deleted == 1000
         assert {row["k"] for row in table.df().collect()} == set(strings[1::2])
         for key in strings[1:20:2]:
-            assert table.explain_record((key,)).versions
+            assert table.inspect.explain((key,)).versions
         assert table.call("explain_record", key=strings[1]).count() > 0
 
 

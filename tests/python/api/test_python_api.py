@@ -83,14 +83,14 @@ def test_a_created_table_is_loaded_with_everything_it_was_given(spark: SparkSess
     )
     table = Table.load(spark, path)
     for one in (made, table):
-        assert (one.name, one.type, one.version) == ("trips_of_a_day", TableType.MERGE_ON_READ, 9)
+        assert (one.name, one.table_type, one.version) == ("trips_of_a_day", TableType.MERGE_ON_READ, 9)
         assert (one.record_key, one.partition_by, one.ordering_by) == (("id", "day"), ("day",), ("ts",))
         assert (one.merge_mode, one.index) == ("EVENT_TIME_ORDERING", "BUCKET")
         assert one.schema == SCHEMA
     assert table.path.rstrip("/").endswith("/trips")
     assert content(table.df()) == []
     assert table.history() == []
-    assert table.file_slices() == []
+    assert table.inspect.file_slices() == []
 
 
 def test_a_table_is_loaded_by_its_name_in_the_catalog(spark: SparkSession, rows: Rows, path: str) -> None:
@@ -165,7 +165,7 @@ def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_com
     table = create(spark, path, merge_on_read=merge_on_read)
     table.upsert(rows((1, "a", 5, 1.0), (2, "b", 5, 2.0), (3, "c", 5, 3.0)))
     table.upsert(rows((1, "a", 6, 1.5), (2, "b", 6, 2.5)))
-    partly = table.overwrite_partitions(rows((4, "a", 1, 4.0), (5, "d", 1, 5.0)))
+    partly = table.insert_overwrite(rows((4, "a", 1, 4.0), (5, "d", 1, 5.0)))
     assert (partly.operation, partly.inserted) == ("insert_overwrite", 2)
     after = [(2, "b", 6, 2.5), (3, "c", 5, 3.0), (4, "a", 1, 4.0), (5, "d", 1, 5.0)]
     assert content(table.df()) == after
@@ -200,7 +200,7 @@ def test_partitions_of_a_table_that_has_none_are_not_removed(spark: SparkSession
     with pytest.raises(merganser.MerganserError) as refused:
         table.delete_partitions(["a"])
     assert refused.value.condition == "TABLE_WITHOUT_PARTITIONS"
-    table.overwrite_partitions(rows((2, "b", 1, 2.0)))
+    table.insert_overwrite(rows((2, "b", 1, 2.0)))
     assert content(table.df()) == [(2, "b", 1, 2.0)]
 
 
@@ -221,7 +221,7 @@ def test_what_goes_into_a_log_counts_as_appended_until_a_compaction_finds_out_wh
     after = [(1, "a", 6, 1.5), (2, "a", 5, 2.0)]
     assert content(table.df()) == after
     assert content(table.df(read_optimized=True)) == [(1, "a", 5, 1.0), (2, "a", 5, 2.0), (3, "a", 5, 3.0)]
-    (before,) = table.file_slices()
+    (before,) = table.inspect.file_slices()
     assert (before.partition_path, len(before.log_files)) == ("a", 2)
     assert before.log_size_bytes == sum(log.size_bytes for log in before.log_files) > 0
 
@@ -231,7 +231,7 @@ def test_what_goes_into_a_log_counts_as_appended_until_a_compaction_finds_out_wh
     entry = next(one for one in table.history() if one.instant == compacted.instant)
     assert (entry.action, entry.operation, entry.state) == ("commit", "COMPACT", "COMPLETED")
     assert (entry.inserted, entry.updated, entry.late, entry.deleted) == (0, 1, 1, 1)
-    (now,) = table.file_slices()
+    (now,) = table.inspect.file_slices()
     assert (now.file_id, now.log_files, now.base_size_bytes > 0) == (before.file_id, (), True)
     assert content(table.df()) == content(table.df(read_optimized=True)) == after
     assert table.compact() is None
@@ -459,31 +459,32 @@ def test_services_are_methods_with_results_that_leave_the_rows_as_they_are(
 ) -> None:
     table = create(spark, path, merge_on_read=True)
     first = table.insert(rows((1, "a", 1, 1.0), (2, "a", 1, 2.0), (3, "b", 1, 3.0))).instant
-    saved = table.create_savepoint(first, user="ops", comments="before")
+    saved = table.savepoints.create(first, user="ops", comments="before")
     for ts in (2, 3):
         table.upsert(rows((1, "a", ts, 1.0 + ts)))
     expected = content(table.df())
-    merged = table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+    merged = table.services.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
     assert merged is not None
     compacted = table.compact()
     assert compacted is not None
-    clustered = table.cluster(order_by="fare")
+    clustered = table.services.cluster(order_by="fare")
     assert clustered is not None
     assert clustered.instants
-    assert table.clean(dry_run=True).files >= 0
-    assert table.archive().remaining > 0
-    assert (table.repair_duplicates().keys, len(table.remove_orphan_files(dry_run=True))) == (0, 0)
-    assert not table.repair_partitions(dry_run=True)
-    assert not Table.repair_properties(spark, table.path, dry_run=True)
+    assert table.services.dry_run("clean").files >= 0
+    assert table.services.archive().remaining > 0
+    assert (table.repairs.merge_duplicates().keys, len(table.services.dry_run("remove_orphans"))) == (0, 0)
+    assert not table.services.dry_run("repair_partitions")
+    properties = merganser.repair_properties(spark, table.path, dry_run=True)
+    assert all(one.before == one.after for one in properties)
     assert content(table.df()) == expected
     newest = table.upsert(rows((3, "b", 9, 9.0))).instant
-    assert table.rollback(dry_run=True).steps[0].item == newest
-    assert table.rollback(newest).instant is not None
+    assert table.services.dry_run("rollback").steps[0].item == newest
+    assert table.savepoints.rollback(newest).instant is not None
     assert content(table.df()) == expected
-    assert [one.instant for one in table.savepoints()] == [saved.instant]
-    back = table.restore(savepoint=saved.instant)
+    assert [one.instant for one in table.savepoints.list()] == [saved.instant]
+    back = table.savepoints.restore(savepoint=saved.instant)
     assert (back.newest_commit, content(table.df())[0]) == (first, (1, "a", 1, 1.0))
-    table.delete_savepoint(saved.instant)
+    table.savepoints.delete(saved.instant)
     assert {"restore", "savepoint", "commit"} & {entry.action for entry in table.history()} >= {"restore"}
 
 
@@ -491,11 +492,11 @@ def test_a_record_is_explained_and_a_table_verified(spark: SparkSession, path: s
     table = create(spark, path, merge_on_read=True)
     table.upsert(rows((1, "x", 5, 1.5)))
     table.upsert(rows((1, "x", 4, 2.5)))
-    why = table.explain_record({"id": 1, "day": "x"})
+    why = table.inspect.explain({"id": 1, "day": "x"})
     assert [(version.decision, version.in_log) for version in why.versions] == [("won", False), ("lost", True)]
     assert why.rows == [{"id": 1, "day": "x", "ts": 5, "fare": 1.5}]
     assert (why.searched.partitions, why.searched.base_files, why.searched.log_files) == (1, 1, 1)
-    assert table.explain_record_df(1, partition="x").select("decision").collect() == [("won",), ("lost",)]
-    result = table.verify()
+    assert table.inspect.explain_df(1, partition="x").select("decision").collect() == [("won",), ("lost",)]
+    result = table.inspect.verify()
     assert result.ok, result.to_string()
     assert result.file_groups_examined == result.file_groups == 1

@@ -24,10 +24,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructType
 
 import merganser
-from merganser import _bridge, _progress
+from merganser import Table, _bridge, _progress
 from merganser.config import merged_options
 from merganser.counts import CommitCounts
 from merganser.errors import BY_CONDITION, error_for
+from merganser.inspection import Inspection
+from merganser.repairs import Repairs
+from merganser.savepoints import Savepoints
+from merganser.services import Services
 from merganser.session import CATALOG, EXTENSIONS, configure, jar_for
 
 EXCEPTION = "io.merganser.merge.MerganserException"
@@ -220,7 +224,7 @@ def table_with(entry: Entry) -> merganser.Table:
 def test_a_loaded_table_tells_what_it_stores() -> None:
     table = merganser.Table.load(session_with(Entry(INFO)), "trips")
     assert (table.name, table.path, table.version) == ("trips", "/lake/trips", 9)
-    assert table.type is merganser.TableType.MERGE_ON_READ
+    assert table.table_type is merganser.TableType.MERGE_ON_READ
     assert (table.record_key, table.partition_by, table.ordering_by) == (("id", "region"), (), ("ts",))
     assert (table.merge_mode, table.index) == ("EVENT_TIME_ORDERING", None)
     assert table.schema.names == ["id", "region"]
@@ -277,7 +281,6 @@ def test_a_setting_given_as_argument_and_otherwise_as_option_is_refused() -> Non
     [
         *((same, same) for same in ("upsert", "insert", "bulk_insert", "delete")),
         ("overwrite", "insert_overwrite_table"),
-        ("overwrite_partitions", "insert_overwrite"),
     ],
 )
 def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(method: str, operation: str) -> None:
@@ -539,7 +542,7 @@ def test_file_slices_hold_their_log_files_and_may_lack_a_base_file() -> None:
     wire = {"partition": "m=1", "file_id": "a-0", "base_instant": "1", "delta_files": logs}
     with_base = {**wire, "data_file": "a-0_1.parquet", "data_file_size": 100}
     without = {**wire, "data_file": None, "data_file_size": None, "delta_files": []}
-    first, second = table_with(Entry([with_base, without])).file_slices()
+    first, second = table_with(Entry([with_base, without])).inspect.file_slices()
     assert (first.base_size_bytes, first.log_size_bytes, [log.name for log in first.log_files]) == (
         100,
         11,
@@ -709,3 +712,59 @@ def test_nothing_is_shown_beside_the_bar_of_spark_itself(monkeypatch: pytest.Mon
 def test_only_the_bridge_knows_the_jvm() -> None:
     package = Path(merganser.__file__).parent
     assert [file.name for file in sorted(package.glob("*.py")) if "py4j" in file.read_text()] == ["_bridge.py"]
+
+
+# ---- the names of a table
+
+#: The public names of a table, and of the objects that it has.
+NAMES = {
+    Table: [
+        *("create", "create_or_load", "create_named", "create_for_changes", "load", "for_path", "for_name", "exists"),
+        *("path", "name", "identifier", "table_type", "version", "record_key", "partition_by", "ordering_by"),
+        *(
+            "merge_mode",
+            "rule",
+            "rule_groups",
+            "rule_delete",
+            "rule_retract",
+            "index",
+            "schema",
+            "properties",
+            "refresh",
+        ),
+        *("df", "count", "show", "to_pandas", "to_arrow", "changes", "change_data", "change_data_stream"),
+        *("upsert", "insert", "bulk_insert", "overwrite", "insert_overwrite", "delete_partitions", "delete", "update"),
+        *("refresh", "merge", "apply_changes", "history", "compact", "clean", "call"),
+        *("services", "savepoints", "repairs", "inspect"),
+    ],
+    Services: [
+        *("compact_logs", "cluster", "purge_clustering", "archive", "upgrade", "change_rule", "dry_run"),
+        *("start", "stop", "status"),
+    ],
+    Savepoints: ["create", "delete", "list", "restore", "rollback"],
+    Repairs: ["merge_duplicates", "remove_orphan_files", "add_partition_metadata"],
+    Inspection: [
+        *("explain", "explain_df", "verify", "check_rule", "compare_rule", "merge_config", "check_keys"),
+        *("file_slices", "partitions"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_class_has_its_public_names_and_defines_each_of_them(kind: type) -> None:
+    assert [name for name in dir(kind) if not name.startswith("_")] == sorted(NAMES[kind])
+    assert type(kind) is type
+    assert not [
+        name for one in kind.__mro__ for name, member in vars(one).items() if "NotImplementedError" in code(member)
+    ]
+
+
+def code(member: Any) -> tuple[str, ...]:
+    """The names that a function or a property uses."""
+    function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    names: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_names", ())
+    return names
+
+
+def test_completion_of_a_table_shows_its_public_names_alone() -> None:
+    assert dir(table_with(Entry({}))) == sorted(NAMES[Table])

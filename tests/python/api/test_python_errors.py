@@ -74,10 +74,10 @@ def test_services_of_python_are_on_the_sql_tab_with_their_counts(
     for n in range(4):
         table.upsert(rows((1, "a", n, 1.0)), options=quiet)
     cleaned = table.clean(options={"hoodie.clean.commits.retained": "1"})
-    moved = table.archive(min_commits=2, max_commits=3)
+    moved = table.services.archive(min_commits=2, max_commits=3)
     table.upsert(rows((1, "a", 9, 1.0)), options=quiet)
-    table.rollback()
-    table.repair_duplicates()
+    table.savepoints.rollback()
+    table.repairs.merge_duplicates()
     shown = on_sql_tab(spark)
     by_work = {
         work: next(counts for plan, counts in shown if f"call {work} of served" in plan)

@@ -226,7 +226,7 @@ def test_reads_choose_rows_columns_and_times_and_return_frames_of_pandas_and_arr
     assert (arrow.num_rows, arrow.column_names) == (1, ["id", "day", "ts", "fare"])
     assert trips.to_arrow(where="id = 77").num_rows == 0
     assert trips.changes(before, columns="id").count() == 3
-    assert trips.partitions() == ["a", "b"]
+    assert trips.inspect.partitions() == ["a", "b"]
 
 
 def test_the_schema_is_that_of_now_whoever_changed_it(spark: SparkSession, trips: Table) -> None:
@@ -269,7 +269,7 @@ def test_tables_are_created_once_and_found_by_path_and_name(
         **settings,
     )
     try:
-        assert (named.partition_by, named.type, named.ordering_by) == (("day",), TableType.MERGE_ON_READ, ("ts",))
+        assert (named.partition_by, named.table_type, named.ordering_by) == (("day",), TableType.MERGE_ON_READ, ("ts",))
         assert Table.exists(spark, name)
         assert Table.for_name(spark, f"default.{name}") == Table.for_name(spark, name) == named
         assert Table.create_named(spark, name, COLUMNS, if_not_exists=True, partition_by="day", **settings) == named
@@ -297,7 +297,7 @@ def test_every_setting_has_its_source_and_what_contradicts_it(spark: SparkSessio
     spark.conf.set("hoodie.index.type", "BUCKET")
     spark.conf.set("hoodie.combine.before.insert", "true")
     try:
-        config = trips.merge_config(options={"hoodie.datasource.write.recordkey.field": "fare"})
+        config = trips.inspect.merge_config(options={"hoodie.datasource.write.recordkey.field": "fare"})
     finally:
         spark.conf.unset("hoodie.index.type")
         spark.conf.unset("hoodie.combine.before.insert")
@@ -310,25 +310,27 @@ def test_every_setting_has_its_source_and_what_contradicts_it(spark: SparkSessio
     wrong = {one.setting: one.conflict for one in config.conflicts}
     assert "'fare'" in wrong["hoodie.datasource.write.recordkey.field"]
     assert "hoodie.combine.before.insert = true (session)" in str(config)
-    assert not trips.merge_config().conflicts
+    assert not trips.inspect.merge_config().conflicts
     assert config["hoodie.datasource.write.partitionpath.urlencode"] == "false"  # no secret, for the "url" in its name
 
 
 def test_keys_that_are_stored_twice_are_counted_and_shown(
     spark: SparkSession, trips: Table, rows: Rows, tmp_path: Path  # noqa: F811
 ) -> None:  # fmt: skip
-    assert trips.check_keys()
+    assert trips.inspect.check_keys()
     trips.insert(rows((1, "a", 9, 1.0), (4, "a", 9, 1.0)))
-    found = trips.check_keys()
+    found = trips.inspect.check_keys()
     assert (found.rows, found.keys, found.duplicate_keys, found.duplicate_rows, found.null_keys) == (6, 4, 1, 2, 0)
     assert (found.keys_in_several_partitions, [one.key for one in found.duplicates]) == (1, ["1"])
     assert str(found) == "6 rows, 4 keys: 1 keys have 2 rows (such as '1')"
-    trips.repair_duplicates()
-    assert trips.check_keys().ok
+    trips.repairs.merge_duplicates()
+    assert trips.inspect.check_keys().ok
     settings = {"record_key": "id", "partition_by": "day", "index": merganser.IndexType.GLOBAL_SIMPLE}
     in_table = Table.create(spark, tmp_path / "in_table", COLUMNS, **settings)
     in_table.insert(rows((1, "a", 1, 1.0), (1, "b", 1, 1.0), (2, "b", 1, 2.0)))
-    assert [(one.key, one.rows, one.partitions) for one in in_table.check_keys().duplicates] == [("1", 2, ("a", "b"))]
+    assert [(one.key, one.rows, one.partitions) for one in in_table.inspect.check_keys().duplicates] == [
+        ("1", 2, ("a", "b"))
+    ]
 
 
 # ---- mistakes
@@ -400,7 +402,7 @@ def test_results_are_lines_tables_and_dicts(trips: Table, rows: Rows) -> None:  
     assert "\n" not in str(done)
     assert done.to_dict()["updated"] == 1
     assert "<th>updated</th><td>1</td>" in done._repr_html_()
-    slices = trips.file_slices()
+    slices = trips.inspect.file_slices()
     assert slices.to_dicts()[0]["log_files"] == []
     assert len(str(slices).splitlines()) == len(slices) == 2
     assert "<th>partition path</th>" in slices._repr_html_()

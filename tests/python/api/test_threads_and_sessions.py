@@ -61,11 +61,17 @@ def test_every_call_works_in_a_thread_without_an_active_session(spark: SparkSess
         assert in_thread(lambda: table.delete(keys=[2])).deleted == 1
         assert in_thread(lambda: [tuple(row) for row in table.df().collect()]) == [(1, "y")]
         assert in_thread(lambda: table.call("show_commits", limit=1).count()) == 1
-        assert in_thread(lambda: table.explain_record(1).versions)
-        assert in_thread(lambda: table.verify().ok)
+        assert in_thread(lambda: table.inspect.explain(1).versions)
+        assert in_thread(lambda: table.inspect.verify().ok)
         assert in_thread(lambda: len(table.history())) == 5
         assert in_thread(lambda: table.schema.names) == ["id", "v"]
-        for service in (table.clean, table.archive, table.cluster, table.create_savepoint, table.file_slices):
+        for service in (
+            table.clean,
+            table.services.archive,
+            table.services.cluster,
+            table.savepoints.create,
+            table.inspect.file_slices,
+        ):
             in_thread(service)
         assert in_thread(lambda: merganser.combine(rows, "id").count()) == 3
         assert in_thread(lambda: [row["v"] for row in spark.table(name).collect()]) == ["y"]

@@ -19,11 +19,11 @@ KEEPS = {"hoodie.clean.automatic": "false", "hoodie.keep.min.commits": "50", "ho
 OPERATIONS: dict[str, Callable[[Table], Any]] = {
     "upsert": lambda t: t.upsert([("k1", 4, 30, "x"), ("k9", 1, 30, "x")]),
     "delete": lambda t: t.delete(keys=[{"id": "k1", "part": "x"}, {"id": "k5", "part": "x"}]),
-    "overwrite partition": lambda t: t.overwrite_partitions([("k1", 7, 40, "x")]),
+    "overwrite partition": lambda t: t.insert_overwrite([("k1", 7, 40, "x")]),
     "delete partition": lambda t: t.delete_partitions(["x"]),
     "overwrite table": lambda t: t.overwrite([("k1", 7, 40, "x"), ("e0", 1, 1, "y")]),
     "compaction": lambda t: t.compact(),
-    "clustering": lambda t: t.cluster(),
+    "clustering": lambda t: t.services.cluster(),
 }
 
 TABLES = [(COW, "SIMPLE", 9), (MOR, "SIMPLE", 9), (MOR, "BUCKET", 9), (MOR, "SIMPLE", 8), (MOR, "SIMPLE", 6)]
@@ -81,5 +81,5 @@ def test_archiving_changes_no_answer_of_a_window_that_it_leaves_readable(
     before = {window: changes(table, *window) for window in windows}
     assert before[("earliest", third)]
     for least in (6, 2):
-        table.archive(min_commits=least, max_commits=least + 1)
+        table.services.archive(min_commits=least, max_commits=least + 1)
         assert {window: changes(table, *window) for window in windows} == before

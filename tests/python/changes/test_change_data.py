@@ -114,7 +114,7 @@ def test_services_change_nothing_and_a_column_that_was_filled_says_so(
     assert before[2:] == [(1, "u", ("a", None, "x", 5), ("a", 7, "x", 5), "filled")]
     if kind == MOR:
         table.compact()
-    table.cluster()
+    table.services.cluster()
     assert changes(spark, path, reason=True) == before
 
 
@@ -209,7 +209,7 @@ def test_commits_of_the_archive_have_their_changes_as_long_as_files_are_there(
     expected = changes(spark, path)
     assert len(commits) == 6
     assert len(expected) == 7
-    assert table.archive(min_commits=2, max_commits=3).instants
+    assert table.services.archive(min_commits=2, max_commits=3).instants
     assert changes(spark, path) == expected
     for i in range(5):
         update = ("u", ("a", i, None, i), ("a", i + 1, None, i + 1))
@@ -233,7 +233,7 @@ def test_an_end_that_was_taken_back_is_an_error(spark: SparkSession, tmp_path: P
     table = Table.load(spark, str(path))
     commits = sorted(action.instant for action in table.history() if action.action == "commit")
     assert len(changes(spark, path, until=commits[2])) == 3
-    table.rollback()
+    table.savepoints.rollback()
     refused(lambda: changes(spark, path, until=commits[2]), "CHANGES_TAKEN_BACK", commits[2], "until")
     assert len(changes(spark, path, until=commits[1])) == 2
 

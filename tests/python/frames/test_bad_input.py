@@ -433,7 +433,7 @@ def test_a_foreign_bucket_table_stays_one_with_its_number_of_buckets(spark: Spar
     options = buckets(spark, path, range(40), 4)
     assert Table.load(spark, str(path)).index == "BUCKET"
     save(frame(spark, [(i, 2, "b", "x") for i in range(0, 50, 2)], COLUMNS), path, options)
-    groups = [s.file_id for s in Table.load(spark, str(path)).file_slices()]
+    groups = [s.file_id for s in Table.load(spark, str(path)).inspect.file_slices()]
     assert sorted(group[:8] for group in groups) == ["00000000", "00000001", "00000002", "00000003"]
     expected = {i: "b" if i % 2 == 0 else "a" for i in [*range(40), *range(40, 50, 2)]}
     assert {row.id: row.v for row in load(spark, path).collect()} == expected
@@ -443,11 +443,11 @@ def test_a_foreign_bucket_table_stays_one_with_its_number_of_buckets(spark: Spar
 def test_a_bucket_table_that_hudi_wrote_is_upserted_into_its_buckets(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     shutil.copytree(TESTS / "golden" / "mor_bucket" / "table", path)
-    before, groups = rows_of(load(spark, path)), {s.file_id for s in Table.load(spark, str(path)).file_slices()}
+    before, groups = rows_of(load(spark, path)), {s.file_id for s in Table.load(spark, str(path)).inspect.file_slices()}
     assert len(groups) == 4
     save(load(spark, path), path, {})
     assert rows_of(load(spark, path)) == before
-    assert {s.file_id for s in Table.load(spark, str(path)).file_slices()} == groups
+    assert {s.file_id for s in Table.load(spark, str(path)).inspect.file_slices()} == groups
 
 
 def test_a_number_of_buckets_that_nobody_tells_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:

@@ -113,13 +113,13 @@ def test_both_table_types_take_changes_under_both_indexes(
     expected |= {1: (1, 2, "new", "y"), 3: (3, 1, "tie", "y"), 77: (77, 1, "other", "z")}
     assert rows_of(load(spark, path)) == sorted(expected.values(), key=repr)
     table = merganser.Table.load(spark, str(path))
-    assert (table.type.value, table.index) == (table_type, index)
-    groups = [(s.partition_path, s.file_id) for s in table.file_slices()]
+    assert (table.table_type.value, table.index) == (table_type, index)
+    groups = [(s.partition_path, s.file_id) for s in table.inspect.file_slices()]
     assert {p for p, _ in groups} == {"x", "y", "z"}
     assert len(groups) == len(set(groups))
     if index == "BUCKET":
         assert {int(file_id[:8]) for _, file_id in groups} <= {0, 1, 2}
-    assert any(s.log_files for s in table.file_slices()) == (table_type == MOR)
+    assert any(s.log_files for s in table.inspect.file_slices()) == (table_type == MOR)
 
 
 @pytest.mark.parametrize(
@@ -382,13 +382,13 @@ def test_every_type_comes_back_from_log_blocks_and_their_compaction(
     changed = frame(spark, [sparse_row(1, 2), full_row(2, 2)], EVERY_TYPE)
     save(changed, path, options)
     table = merganser.Table.load(spark, str(path))
-    (file_slice,) = table.file_slices()
+    (file_slice,) = table.inspect.file_slices()
     (log,) = file_slice.log_files
     assert (b"PAR1" in (path / log.name).read_bytes()) == (block == "parquet")
     expected = rows_of(changed.union(first.filter("id = 3")))
     assert rows_of(table.df()) == expected
     assert table.compact() is not None
-    assert not table.file_slices()[0].log_files
+    assert not table.inspect.file_slices()[0].log_files
     assert rows_of(table.df()) == expected
 
 

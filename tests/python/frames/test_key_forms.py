@@ -191,7 +191,7 @@ def test_a_custom_table_without_kinds_is_written_with_those_of_an_option_if_its_
     table.upsert(rows, options=kinds)
     expected = [(1, "new"), (2, "new"), (3, "a"), (4, "new")]
     assert rows_of(table.df().select("id", "v")) == expected
-    table.upgrade()
+    table.services.upgrade()
     nothing_happens(path, lambda: table.upsert(rows), "PARTITION_KIND_UNKNOWN")
     table.upsert(rows, options=kinds)
     assert rows_of(table.df(where="at = 0").select("id", "v")) == [(2, "new"), (4, "new")]

@@ -348,7 +348,7 @@ def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_p
     filled = written(10)
     save(rows(spark, 10, first=10), filled, OPTIONS)
     save(rows(spark, 10, first=20), filled, {**OPTIONS, "hoodie.parquet.small.file.limit": "0"})
-    assert len(merganser.Table.load(spark, str(filled)).file_slices()) == 2
+    assert len(merganser.Table.load(spark, str(filled)).inspect.file_slices()) == 2
 
 
 def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_a_table_that_stores_avro_as_the_format_of_its_logs_has_no_parquet_in_th
     table.bulk_insert(many)
     table.upsert(many.selectExpr("id", "2L ts", "'b' v"))
     spark.sql(f"UPDATE {table.identifier} SET v = 'c'")
-    table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+    table.services.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
     logs = [f.read_bytes() for f in path.glob(".*.log.*") if not f.name.endswith(".crc")]
     assert len(logs) == 3
     assert not [log for log in logs if b"PAR1" in log]

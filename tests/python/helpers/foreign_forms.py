@@ -308,7 +308,7 @@ LOSSES: dict[str, Form] = {
         "PARTITION_METADATA_MISSING",
         "partition_metadata",
         damage=metadata_lost,
-        repair=lambda table: table.repair_partitions(),
+        repair=lambda table: table.repairs.add_partition_metadata(),
     ),
     "commit_lost": lost("COMMIT_LOST", "unreadable_file", damage=commit_lost, repair=commit_back),
     "commit_in_the_wrong_place": lost(

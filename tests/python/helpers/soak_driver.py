@@ -219,7 +219,7 @@ class Writer(Worker):
                 assert again.is_repetition, f"{txn} was written twice: {result} {again}"
                 assert again.instant == result.instant, f"{txn} was written twice: {result} {again}"
         elif kind == "overwrite":
-            result = target.overwrite_partitions(frame, options=options)
+            result = target.insert_overwrite(frame, options=options)
         else:
             result = target.upsert(frame, options=options)
         counts = ("inserted", "updated", "late", "ties", "deleted", "appended", "appended_deletes", "retries")
@@ -273,21 +273,21 @@ class Servant(Worker):
         if kind == "clean":
             return {"files": table.clean(options=settings).files_deleted}
         if kind == "savepoint":
-            if table.savepoints():
-                table.delete_savepoint(options=settings)
+            if table.savepoints.list():
+                table.savepoints.delete(options=settings)
             else:
-                table.create_savepoint(options=settings)
+                table.savepoints.create(options=settings)
             return {}
         if kind == "archiving":
-            return {"instants": table.archive(min_commits=4, max_commits=6, options=settings).instants}
+            return {"instants": table.services.archive(min_commits=4, max_commits=6, options=settings).instants}
         if kind == "restore":
             return self.restore(table, settings)
         if kind == "clustering":
-            clustered = table.cluster(order_by="v", options=settings)
+            clustered = table.services.cluster(order_by="v", options=settings)
             return {"files": clustered.files if clustered else 0}
         if kind == "log compaction":
             few = {**settings, "hoodie.log.compaction.blocks.threshold": "2"}
-            done = table.compact_logs(options=few)
+            done = table.services.compact_logs(options=few)
         else:
             done = table.compact(schedule_only=self.rng.random() < 0.3, options=settings)
         return {"files": done.files if done else 0, "instant": done.instant if done else ""}
@@ -295,20 +295,20 @@ class Servant(Worker):
     def restore(self, table: Table, settings: dict[str, str]) -> dict[str, Any]:
         """Take back what the writers do for a second. They pause while the target is chosen, and for the restore."""
         with self.alone(table):
-            for savepoint in table.savepoints():
-                table.delete_savepoint(savepoint.instant, options=settings)
-            target = table.create_savepoint(options=settings).instant
+            for savepoint in table.savepoints.list():
+                table.savepoints.delete(savepoint.instant, options=settings)
+            target = table.savepoints.create(options=settings).instant
         time.sleep(1)
         with self.alone(table):
-            for savepoint in table.savepoints():
+            for savepoint in table.savepoints.list():
                 if savepoint.instant > target:
-                    table.delete_savepoint(savepoint.instant, options=settings)
+                    table.savepoints.delete(savepoint.instant, options=settings)
             # The commits that are taken back, for the judge: nobody writes now.
             copy = self.root / f"taken-{Path(table.path).name}"
             copy.mkdir(exist_ok=True)
             for file in (Path(table.path) / ".hoodie" / "timeline").glob("*commit"):
                 shutil.copyfile(file, copy / file.name)
-            done = table.restore(target, options=settings)
+            done = table.savepoints.restore(target, options=settings)
             return {"target": target, "instant": done.instant or ""}
 
     @contextmanager

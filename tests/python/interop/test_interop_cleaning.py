@@ -54,7 +54,7 @@ def test_each_engine_cleans_and_completes_the_cleans_of_the_other(
         if kind == "MERGE_ON_READ":
             ours.compact(path)
     table = Table.load(ours.spark, str(path))
-    planned = {Path(step.item).name for step in table.clean(dry_run=True, options=ONE)}
+    planned = {Path(step.item).name for step in table.services.dry_run("clean", options=ONE)}
     assert planned
     result = table.clean(options=ONE)
     assert result.files_deleted == len(planned)

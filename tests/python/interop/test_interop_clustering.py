@@ -54,7 +54,7 @@ def test_each_engine_goes_on_after_the_clusterings_of_the_other_and_runs_its_pla
     expected = sorted([row(n, 2 if n in (0, 5) else 1) for n in range(8)])
     table = Table.load(ours.spark, str(path))
     before = data_files(path)
-    done = table.cluster(order_by="name", strategy="z-order")
+    done = table.services.cluster(order_by="name", strategy="z-order")
     assert done is not None
     assert done.files == 2
 
@@ -73,13 +73,13 @@ def test_each_engine_goes_on_after_the_clusterings_of_the_other_and_runs_its_pla
     # Hudi runs a plan of ours.
     ours.upsert(path, SCHEMA, [row(8, 1)], **options)
     expected = sorted([*expected, row(8, 1)])
-    planned = table.cluster(order_by="name", schedule_only=True)
+    planned = table.services.cluster(order_by="name", schedule_only=True)
     assert planned is not None
     hudi.sql(f"CALL run_clustering(table => '{name}', op => 'execute')")
     assert [entry.state for entry in table.history() if entry.instant == planned.instants[0]] == ["COMPLETED"]
     assert sorted(hudi.read(path).business) == sorted(ours.read(path).business) == expected
-    assert all(not entry.log_files for entry in table.file_slices())
-    assert len(table.file_slices()) == 2
+    assert all(not entry.log_files for entry in table.inspect.file_slices())
+    assert len(table.inspect.file_slices()) == 2
 
     # We run a plan of Hudi's, and leave its groups alone while it is pending.
     hudi.upsert(path, SCHEMA, [row(9, 1), row(1, 6)], **options)
@@ -107,7 +107,7 @@ def test_hudi_leaves_a_planned_clustering_that_we_have_begun_to_run(
         options = {**options_of("COPY_ON_WRITE", version), **OFF}
         ours.upsert(path, SCHEMA, [row(0, 1), row(2, 1)], **options)
         table = Table.load(ours.spark, str(path))
-        planned = table.cluster(order_by="name", schedule_only=True)
+        planned = table.services.cluster(order_by="name", schedule_only=True)
         assert planned is not None
         timeline = path / ".hoodie" / ("timeline" if version == "9" else "")
         action = "clustering" if version == "9" else "replacecommit"
@@ -116,5 +116,5 @@ def test_hudi_leaves_a_planned_clustering_that_we_have_begun_to_run(
         hudi.upsert(path, SCHEMA, [row(1, 1)], **options)
         entries = [(e.instant, e.state) for e in table.history() if e.state != "COMPLETED"]
         assert entries == [(planned.instants[0], "INFLIGHT")]
-        assert table.cluster() is not None
+        assert table.services.cluster() is not None
         assert sorted(hudi.read(path).business) == [row(n, 1) for n in range(3)]

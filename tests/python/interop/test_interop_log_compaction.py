@@ -120,7 +120,7 @@ def test_each_engine_runs_the_log_compaction_that_the_other_planned(
     for batch in BATCHES[:3]:
         ours.upsert(path, SCHEMA, batch, **options)
     table = Table.load(ours.spark, str(path))
-    planned = table.compact_logs(schedule_only=True, options=INLINE)
+    planned = table.services.compact_logs(schedule_only=True, options=INLINE)
     assert planned is not None
     hudi.upsert(path, SCHEMA, BATCHES[3], **options, **BY_HUDI)
     done = [step for step in table.history() if step.instant == planned.instant]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from frames import properties
 
+import merganser
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
 from merganser import Table
@@ -41,7 +42,7 @@ def test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_c
     hudi.write(path, SCHEMA, second, operation="insert", options=options)
     assert len(hudi.read(path).business) == 6
     table = Table.load(ours.spark, str(path))
-    done = table.repair_duplicates()
+    done = table.repairs.merge_duplicates()
     assert (done.keys, done.rows) == (2, 4)
     rows = [[1, "A", 3, "p"], [2, "b", 5, "p"], [3, "c", 1, "q"], [4, "d", 1, "q"]]
     assert hudi.read(path).business == ours.read(path).business == rows
@@ -108,11 +109,11 @@ def test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group
     assert len(hudi.read(path).business) > 7
     table = Table.load(ours.spark, str(path))
     named = {key: value for key, value in options(2).items() if "index" in key}
-    assert table.repair_duplicates(options=named).keys > 0
+    assert table.repairs.merge_duplicates(options=named).keys > 0
     expected = [[i, "b", 9, "p"] if i in (1, 3, 5) else [i, "a", 5, "p"] for i in range(1, 8)]
     assert hudi.read(path).business == ours.read(path).business == expected
-    assert sorted(slice.file_id[:8] for slice in table.file_slices()) == ["00000000", "00000001"]
-    assert table.repair_duplicates(options=named).keys == 0
+    assert sorted(slice.file_id[:8] for slice in table.inspect.file_slices()) == ["00000000", "00000001"]
+    assert table.repairs.merge_duplicates(options=named).keys == 0
     new = [[i, "c", 10, "p"] for i in range(1, 9)]
     hudi.write(path, SCHEMA, new, options=options(2))
     assert hudi.read(path).business == ours.read(path).business == new
@@ -141,7 +142,7 @@ def test_hudi_reads_and_writes_a_table_whose_partitions_and_properties_were_repa
     for file in [*path.glob("*/.hoodie_partition_metadata"), *path.glob("*/..hoodie_partition_metadata.crc")]:
         file.unlink()
     table = Table.load(ours.spark, str(path))
-    assert [found.repaired for found in table.repair_partitions()] == [True, True]
+    assert [found.repaired for found in table.repairs.add_partition_metadata()] == [True, True]
     assert hudi.read(path).business == rows
     ours.spark.sql(f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)").collect()
     assert hudi.read(path).business == ours.read(path).business == rows
@@ -150,8 +151,8 @@ def test_hudi_reads_and_writes_a_table_whose_partitions_and_properties_were_repa
         file.unlink()
     named = {key: before[key] for key in before if key.startswith("hoodie.table.") and key != "hoodie.table.checksum"}
     named = {key: value for key, value in named.items() if "format" not in key and "metadata" not in key}
-    Table.repair_properties(ours.spark, path, properties=named)
+    merganser.repair_properties(ours.spark, path, properties=named)
     rows = [[1, "a", 1, "p"], [2, "B", 2, "q"], [3, "c", 1, "r"]]
     hudi.write(path, SCHEMA, rows[1:], options=options)
     assert hudi.read(path).business == ours.read(path).business == rows
-    assert table.remove_orphan_files() == []
+    assert table.repairs.remove_orphan_files() == []

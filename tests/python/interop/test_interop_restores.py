@@ -61,14 +61,14 @@ def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
     table = Table.load(ours.spark, str(path))
     writes = write(1, 2, 3, 4, 5)
     # Ours: Hudi reads, writes on, and rolls the new write back.
-    done = table.restore(writes[3])
+    done = table.savepoints.restore(writes[3])
     assert {taken.instant for taken in done.taken_back} == set(writes[4:])
     both_read(3)
     newest = write(7)[-1]
     both_read(7)
     hudi.sql(hudi_table)
     if version == "6":  # Hudi's own procedure looks for the timeline of version 8
-        table.rollback(newest)
+        table.savepoints.rollback(newest)
     else:
         (rolled_back,) = hudi.sql(f"CALL rollback_to_instant(table => '{named}', instant_time => '{newest}')")
         assert rolled_back[0] is True
@@ -77,9 +77,9 @@ def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
         table.df(as_of=newest)
     # A rollback of ours, also of a write of Hudi.
     newest = write(6, 7)[-1]
-    table.rollback(newest)
+    table.savepoints.rollback(newest)
     both_read(6)
-    table.rollback()
+    table.savepoints.rollback()
     both_read(3)
     # Hudi's restore to its savepoint, over ours; then ours to one of Hudi's.
     hudi.sql(f"CALL create_savepoint(table => '{named}', commit_time => '{writes[2]}')")
@@ -91,9 +91,9 @@ def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
     write(10, 11)
     shown = ours.spark.sql(f"CALL show_restores(path => '{path}')").collect()
     assert len(shown) == 2
-    assert table.restore(savepoint=writes[2]).commits_lost == 2
+    assert table.savepoints.restore(savepoint=writes[2]).commits_lost == 2
     both_read(2)
-    table.delete_savepoint(writes[2])
+    table.savepoints.delete(writes[2])
     # Hudi cleans and archives on, and so do we.
     for ts in range(12, 22):
         engine = hudi if ts % 3 else ours
@@ -101,6 +101,6 @@ def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
         if kind == "MERGE_ON_READ" and ts % 4 == 0:
             engine.compact(path)
         both_read(ts)
-    table.archive(min_commits=2, max_commits=3)
+    table.services.archive(min_commits=2, max_commits=3)
     both_read(21)
     assert len(commits()) < 8

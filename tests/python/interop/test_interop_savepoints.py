@@ -33,13 +33,13 @@ def test_each_engine_retains_and_deletes_the_savepoints_of_the_other(
 
     ours.upsert(path, SCHEMA, rows(0), **options)
     table = Table.load(ours.spark, str(path))
-    first = table.create_savepoint(user="ours")
+    first = table.savepoints.create(user="ours")
     named = f"saved_{version}"
     register = f"CREATE TABLE {named} USING hudi LOCATION '{path}'"
     hudi.upsert(path, SCHEMA, rows(1), **options, **ONE)
     (done,) = hudi.sql(register, f"CALL create_savepoint(table => '{named}', user => 'hudi')")
     assert done[0] is True
-    second, again = table.savepoints()
+    second, again = table.savepoints.list()
     assert (second.created_by, second.files, again) == ("hudi", 2, first)
     for ts in range(2, 6):
         engine = hudi if ts % 2 else ours
@@ -53,6 +53,6 @@ def test_each_engine_retains_and_deletes_the_savepoints_of_the_other(
     assert sorted(row[0] for row in shown) == [first.instant, second.instant]
     (done,) = hudi.sql(f"CALL delete_savepoint(table => '{named}', instant_time => '{first.instant}')")
     assert done[0] is True
-    table.delete_savepoint(second.instant)
-    assert table.savepoints() == []
+    table.savepoints.delete(second.instant)
+    assert table.savepoints.list() == []
     assert not hudi.sql(f"CALL show_savepoints(table => '{named}')")

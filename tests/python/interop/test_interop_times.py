@@ -61,6 +61,6 @@ def test_both_engines_read_the_same_times_before_and_after_our_writes_and_servic
     table = Table.load(ours.spark, str(path))
     if kind == MOR:
         table.compact()
-    table.cluster()
+    table.services.cluster()
     assert both() == rows(TIME, (1, 7), (2, 5), (5, 1))
-    assert table.verify().ok
+    assert table.inspect.verify().ok

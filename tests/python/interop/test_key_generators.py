@@ -182,7 +182,7 @@ def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_f
         f"UPDATE {by} SET v = 'hudi' WHERE id = 1",
     )
     columns, at = "id int, v string, ts timestamp", "2024-01-05T18:00:00.789000"
-    assert Table.load(ours.spark, str(table)).verify().ok
+    assert Table.load(ours.spark, str(table)).inspect.verify().ok
     ours.upsert(table, columns, [[1, "ours", at], [3, "new", at]])
     ours.spark.sql(f"UPDATE {name} SET v = 'updated' WHERE id = 3")
     ours.spark.sql(f"DELETE FROM {name} WHERE id = 2")
@@ -190,7 +190,7 @@ def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_f
     expected = [[1, "back"], [3, "updated"]]
     assert ours.read(table).select(["id", "v"]) == hudi.read(table).select(["id", "v"]) == expected
     assert {path for (path,) in ours.read(table).select(["_hoodie_partition_path"])} == {"ts=2024-01-05 18%3A00%3A00"}
-    assert Table.load(ours.spark, str(table)).verify().ok
+    assert Table.load(ours.spark, str(table)).inspect.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_a_time_based_column_that_hudis_statements_made_a_string_is_verified_and
     hudi.write(table, "id int, v string, at bigint", rows, mode="overwrite", options=options)
     hudi.sql(f"CREATE TABLE {by} USING hudi LOCATION '{table}'", f"UPDATE {by} SET v = 'hudi' WHERE id = 1")
     assert dict(ours.read(table).business_columns)["at"] == "string"
-    assert Table.load(ours.spark, str(table)).verify().ok
+    assert Table.load(ours.spark, str(table)).inspect.verify().ok
     ours.upsert(table, "id int, v string, at string", [[2, "ours", str(value)]])
     ours.spark.sql(f"UPDATE merganser.`{table}` SET v = 'sql' WHERE id = 1")
     expected = [[1, "sql"], [2, "ours"]]
     assert ours.read(table).select(["id", "v"]) == hudi.read(table).select(["id", "v"]) == expected
-    assert Table.load(ours.spark, str(table)).verify().ok
+    assert Table.load(ours.spark, str(table)).inspect.verify().ok

@@ -84,7 +84,7 @@ class Uses:
         self.rows = {**self.rows, 3: "update", 1: "merge", MERGED: "merge"}
 
     def verified(self) -> None:
-        result = self.table.verify()
+        result = self.table.inspect.verify()
         assert result.ok, result.to_string()
 
 
@@ -111,13 +111,13 @@ def test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by
     ways = {
         "read": [lambda: table.df().collect(), lambda: table.changes().collect()],
         "write": [lambda: uses.upsert(3)],
-        "upgrade": [table.upgrade] if version != "9" else [],
+        "upgrade": [table.services.upgrade] if version != "9" else [],
     }
     for way, actions in ways.items():
         condition = getattr(form, way)
         for action in actions if condition else []:
             nothing_is_written(path, action, condition)
-    assert {problem.check for problem in table.verify().problems} == form.found
+    assert {problem.check for problem in table.inspect.verify().problems} == form.found
     if form.repair:
         form.repair(table)
     elif form.read:
@@ -127,7 +127,7 @@ def test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by
     upgrades = version != "9" and (form.repair or not form.upgrade)
     is_first = upgrades and number_of(f"{name} {version} {kind} {SEED}") % 2
     if is_first:
-        table.upgrade()
+        table.services.upgrade()
         uses.read()
     if form.write and not form.repair:
         return
@@ -138,10 +138,10 @@ def test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by
     uses.read()
     if kind == MOR:
         table.compact()
-    table.cluster()
+    table.services.cluster()
     uses.verified()
     if upgrades and not is_first:
-        table.upgrade()
+        table.services.upgrade()
     uses.upsert(5)
     uses.read()
     uses.verified()

@@ -164,7 +164,7 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
 
     def cluster() -> None:
         nonlocal clustered
-        clustered = table.cluster(order_by="v", options=rule.for_readers) is not None or clustered
+        clustered = table.services.cluster(order_by="v", options=rule.for_readers) is not None or clustered
 
     def compact() -> None:
         nonlocal clustered
@@ -172,16 +172,16 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
         clustered = True
 
     def compact_logs() -> None:
-        table.compact_logs(options={**rule.for_readers, "hoodie.log.compaction.blocks.threshold": "2"})
+        table.services.compact_logs(options={**rule.for_readers, "hoodie.log.compaction.blocks.threshold": "2"})
 
     def archive() -> None:
-        table.archive(min_commits=2, max_commits=3, options={"hoodie.clean.commits.retained": "1"})
+        table.services.archive(min_commits=2, max_commits=3, options={"hoodie.clean.commits.retained": "1"})
 
     def clean() -> None:
         table.clean(options={"hoodie.clean.commits.retained": "1"})
 
     choices: list[Callable[[], None]] = [cluster, archive, clean]
-    if table.type == "MERGE_ON_READ":
+    if table.table_type == "MERGE_ON_READ":
         choices += [compact, compact_logs]
     ran = rng.sample(choices, rng.randint(1, 3))
     for service in ran:
@@ -291,7 +291,7 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
     assert found(table.changes(instants[0])) == [("a", "a3"), ("b", "b")]
 
     # A begin that a restore took back.
-    table.restore(instants[2])
+    table.savepoints.restore(instants[2])
     assert condition(lambda: table.changes(instants[3])) == "CHANGES_TAKEN_BACK"
     assert found(table.changes(instants[1])) == [("a", "a2"), ("b", "b")]
 
@@ -311,7 +311,7 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_wh
 ) -> None:
     table = create(spark, tmp_path / "t", kind, partition_by="v")
     first = upsert(table, ("a", "x", 5), ("b", "x", 5), ("c", "y", 5))
-    overwritten = table.overwrite_partitions(frame(spark, [("d", "x", 6)], SCHEMA)).instant
+    overwritten = table.insert_overwrite(frame(spark, [("d", "x", 6)], SCHEMA)).instant
     assert found(table.changes(first)) == [("d", "x")]
     wider = "id string, v string, ts long, w string"
     table.upsert(frame(spark, [("c", "y", 7, "new")], wider))
@@ -325,11 +325,11 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_wh
 
     if kind == MOR:
         table.compact()
-    table.cluster(order_by="id")
+    table.services.cluster(order_by="id")
     assert rows_of(table.changes(first, until=overwritten)) == [("d", "x", 6, None)]
     retained = {"hoodie.clean.commits.retained": "1"}
     table.clean(options=retained)
-    assert table.archive(min_commits=2, max_commits=3, options=retained).instants > 0
+    assert table.services.archive(min_commits=2, max_commits=3, options=retained).instants > 0
     assert rows_of(table.changes(overwritten)) == [("c", "y", 8, "new")]
     assert rows_of(table.changes(first)) == [("c", "y", 8, "new"), ("d", "x", 6, None)]
 

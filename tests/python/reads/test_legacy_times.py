@@ -28,8 +28,8 @@ def test_a_table_in_milliseconds_stays_so_and_refuses_finer_times(spark: SparkSe
     rows = rows_of(spark, FORM, (1, 3, "b"), (4, 3, "b"))
     table.upsert(rows)
     table.compact()
-    table.cluster()
-    table.upgrade()
+    table.services.cluster()
+    table.services.upgrade()
     assert len(labels(tmp_path / "t")) == 5
     assert all(found == {"timestamp-millis"} for found in labels(tmp_path / "t"))
     fine = rows.withColumn("at", F.col("at") + timedelta(microseconds=1))

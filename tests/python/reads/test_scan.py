@@ -42,7 +42,7 @@ def changed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
         OPTIONS,
     )
     save(frame(spark, [(0, 12, 1, "x"), (4, 11, 50, "w")], COLUMNS), path, OPTIONS)
-    assert sum(len(s.log_files) for s in Table.load(spark, str(path)).file_slices()) == 2
+    assert sum(len(s.log_files) for s in Table.load(spark, str(path)).inspect.file_slices()) == 2
     return path
 
 
@@ -167,7 +167,7 @@ def test_a_write_compacts_when_enough_delta_commits_have_gathered(
     assert [len(a) for a in actions] == [1, 2, 4, 5]
     assert actions[-1][3] == "commit", "a compaction is a commit on the timeline"
     table = Table.load(spark, str(path))
-    assert [len(s.log_files) for s in table.file_slices()] == [1]
+    assert [len(s.log_files) for s in table.inspect.file_slices()] == [1]
     assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 0)]
 
 
@@ -184,7 +184,7 @@ def test_compaction_on_demand_folds_logs_in_and_is_done_then(spark: SparkSession
     assert result is not None
     assert (result.files, result.rows_written, result.log_files_compacted) == (1, 5, 2)
     assert rows_of(table.df().select("_hoodie_commit_time", "*")) == before
-    assert [s.log_files for s in table.file_slices()] == [()]
+    assert [s.log_files for s in table.inspect.file_slices()] == [()]
     assert table.compact() is None
 
 
@@ -300,7 +300,7 @@ def test_two_equal_scans_of_one_query_share_an_exchange(spark: SparkSession, cha
 def test_a_base_file_larger_than_a_task_s_share_is_read_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
     blocks = {"hoodie.parquet.block.size": str(64 << 10), KEY: "id", OPERATION: "insert"}
     save(spark.range(40_000).selectExpr("id", "cast(rand(1) as string) as v").coalesce(1), tmp_path / "t", blocks)
-    assert len(Table.load(spark, str(tmp_path / "t")).file_slices()) == 1
+    assert len(Table.load(spark, str(tmp_path / "t")).inspect.file_slices()) == 1
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", str(200 << 10))
     try:

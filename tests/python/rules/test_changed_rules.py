@@ -37,11 +37,11 @@ def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession,
     table = made(spark, path, kind)
     before = upsert(spark, table, (2, 6, "b", 1, 2))
     stored, files = rows_of(table.df()), listing(path)
-    tried = table.change_rule({"qty": "max", "best": "max"}, dry_run=True)
+    tried = table.services.change_rule({"qty": "max", "best": "max"}, dry_run=True)
     assert tried.options == {QTY: ("sum", "max"), BEST: (None, "max")}
     assert tried.file_slices_compacted == (1 if kind == MOR else 0)
     assert listing(path) == files
-    assert table.change_rule({"qty": "max", "best": "max"}) == tried
+    assert table.services.change_rule({"qty": "max", "best": "max"}) == tried
     assert rows_of(table.df()) == stored
     assert Table.load(spark, path).rule == table.rule == {"qty": "max", "best": "max", "*": "last"}
     upsert(spark, table, (1, 7, "c", 2, 9), (2, 4, "late", 99, 1))
@@ -51,10 +51,10 @@ def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession,
     else:
         refused(lambda: table.df(as_of=before).collect(), "RULE_CHANGED_SINCE", "logs")
         assert rows_of(table.df().select("qty")) == [(11,), (99,)]
-        assert table.explain_record(1).versions
+        assert table.inspect.explain(1).versions
     first = min(entry.instant for entry in table.history())
-    refused(lambda: table.restore(first), "RESTORE_BEFORE_RULE")
-    assert table.verify()
+    refused(lambda: table.savepoints.restore(first), "RESTORE_BEFORE_RULE")
+    assert table.inspect.verify()
 
 
 def test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs(
@@ -82,10 +82,10 @@ def test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs(
 def test_what_cannot_be_a_rule_and_a_rule_of_another_kind_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", COW)
     before = properties(Path(table.path))
-    refused(lambda: table.change_rule({"name": "sum"}), "RULE_INVALID", "'name'", "'sum'")
-    refused(lambda: table.change_rule({"amount": "sum"}), "RULE_INVALID", "'amount'")
-    assert table.change_rule({"qty": "SUM"}).options == {}
+    refused(lambda: table.services.change_rule({"name": "sum"}), "RULE_INVALID", "'name'", "'sum'")
+    refused(lambda: table.services.change_rule({"amount": "sum"}), "RULE_INVALID", "'amount'")
+    assert table.services.change_rule({"qty": "SUM"}).options == {}
     assert properties(Path(table.path)) == before
     payload = {"hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
     other = Table.create(spark, tmp_path / "u", COLUMNS, record_key="id", ordering_by="ts", options=payload)
-    refused(lambda: other.change_rule({"qty": "sum"}), "RULE_CHANGE_REFUSED", "payload class")
+    refused(lambda: other.services.change_rule({"qty": "sum"}), "RULE_CHANGE_REFUSED", "payload class")

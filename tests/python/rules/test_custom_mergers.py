@@ -140,9 +140,9 @@ def test_a_dry_run_of_a_rollback_has_rows_with_the_class_and_a_reason_without_it
     write(spark, path, options, (1, "a", 5.0, 1))
     write(spark, path, options, (1, "b", 7.0, 2))
     table = Table.load(spark, str(path))
-    (row,) = table.rollback(dry_run=True, options={CLASSES: MAX_PRICE[0]}).rows
+    (row,) = table.services.dry_run("rollback", options={CLASSES: MAX_PRICE[0]}).rows
     assert (row.action, row.before["name"], row.after["name"]) == ("update", "b", "a")
-    without = table.rollback(dry_run=True)
+    without = table.services.dry_run("rollback")
     assert [step.item for step in without if step.action == "roll back"]
     assert (without.rows, without.rows_before) == ((), None)
     assert "MERGER_UNAVAILABLE" in without.to_string()

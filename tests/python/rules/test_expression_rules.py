@@ -87,10 +87,10 @@ def test_rows_that_move_are_compacted_deleted_and_verified_are_merged_by_the_sam
     expected = [(1, 8, "p", "aé/\ncé/\ndé/\ne", 15), (2, 7, "p", "bé/\nlateé/\nf", 7)]
     table = Table.load(spark, str(path))
     assert rows_of(table.df()) == expected
-    assert not table.verify().problems
+    assert not table.inspect.verify().problems
     assert "expr('old.n * 2 + new.n')" in str(table.rule)
     if table_type == MOR:
-        table.compact_logs()
+        table.services.compact_logs()
         assert rows_of(table.df()) == expected
         table.compact()
         assert rows_of(table.df()) == expected

@@ -153,7 +153,7 @@ def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession
     expected = fold(rule, batches, tombstones=True)
     agree(result(spark, tmp_path / "t", batches, rule, MOR), expected, "merged at read")
     settings = {**rule.for_readers, "hoodie.log.compaction.blocks.threshold": "2"}
-    merged = Table.load(spark, str(tmp_path / "t")).compact_logs(options=settings)
+    merged = Table.load(spark, str(tmp_path / "t")).services.compact_logs(options=settings)
     assert merged is not None
     agree(read(spark, tmp_path / "t", rule), expected, "logs compacted")
     Table.load(spark, str(tmp_path / "t")).compact(options=rule.for_readers)

@@ -143,7 +143,7 @@ def test_a_null_ordering_value_is_the_smallest(spark: SparkSession, new: NEW, ty
     batch((1, value, "a2"), (2, null, "b2"), (3, null, "c2"))
     expected = {1: "a2", 2: "b2", 3: "c", 4: "d2"}
     assert values(table) == expected
-    if table.type is TableType.MERGE_ON_READ:
+    if table.table_type is TableType.MERGE_ON_READ:
         table.compact()
         assert values(table) == expected
 
@@ -186,7 +186,7 @@ def test_a_soft_delete_takes_part_with_its_ordering_value(new: NEW, stored: bool
     )
     expected = {3: "a", 4: "no delete", 5: "nor this", 6: "a"}
     assert values(table) == expected
-    if table.type is TableType.COPY_ON_WRITE:
+    if table.table_type is TableType.COPY_ON_WRITE:
         assert counts(result) == {"deleted": 2, "updated": 2, "late": 1, "unchanged": 1}
     else:
         table.compact()
@@ -222,7 +222,7 @@ def test_a_soft_delete_with_a_null_ordering_value_deletes_what_has_none(new: NEW
     upsert(table, (1, None, "a"), (2, 3, "b"))
     upsert(table, (1, None, "x", True), (2, None, "x", True), columns=COLUMNS + ", _hoodie_is_deleted boolean")
     assert values(table) == {2: "b"}
-    if table.type is TableType.MERGE_ON_READ:
+    if table.table_type is TableType.MERGE_ON_READ:
         table.compact()
         assert values(table) == {2: "b"}
 
@@ -265,8 +265,8 @@ def test_a_late_row_after_a_soft_delete_is_new_where_no_tombstone_is_kept(new: N
     # A copy-on-write table keeps no tombstone; a log keeps it until it is compacted.
     without_late = {2: "tie revives", 3: "c"}
     with_late = {1: "late", **without_late}
-    assert values(table) == (with_late if table.type is TableType.COPY_ON_WRITE else without_late)
-    if table.type is TableType.MERGE_ON_READ:
+    assert values(table) == (with_late if table.table_type is TableType.COPY_ON_WRITE else without_late)
+    if table.table_type is TableType.MERGE_ON_READ:
         table.compact()
         assert values(table) == without_late
         upsert(table, (1, 11, "late"))
@@ -281,7 +281,7 @@ def test_a_row_after_a_delete_without_ordering_value_meets_nothing_from_before_i
     assert values(table) == {1: "late", 2: "b"}
     upsert(table, (1, 4, "later still"))
     assert values(table) == {1: "late", 2: "b"}
-    if table.type is TableType.MERGE_ON_READ:
+    if table.table_type is TableType.MERGE_ON_READ:
         table.compact()
         assert values(table) == {1: "late", 2: "b"}
 
@@ -291,7 +291,7 @@ def test_zero_is_an_ordering_value_like_any_other(new: NEW) -> None:
     upsert(table, (1, 10, "a"), (2, 0, "b"), (3, -1, "c"))
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
     upsert(table, *((i, 0, "x", True) for i in (1, 2, 3)), columns=flagged)
-    upsert(table, (2, -1, "late"), (3, -1, "late")) if table.type is TableType.MERGE_ON_READ else None
+    upsert(table, (2, -1, "late"), (3, -1, "late")) if table.table_type is TableType.MERGE_ON_READ else None
     assert values(table) == {1: "a"}
 
 
@@ -418,7 +418,7 @@ def test_a_key_that_was_deleted_and_inserted_again_is_there_once(new: NEW) -> No
     assert values(table) == {3: "c2"}
     upsert(table, (1, 1, "back"))
     assert values(table) == {1: "back", 3: "c2"}
-    if table.type is TableType.MERGE_ON_READ:
+    if table.table_type is TableType.MERGE_ON_READ:
         table.compact()
         assert values(table) == {1: "back", 3: "c2"}
 
@@ -428,7 +428,7 @@ def test_results_and_history_tell_the_same(new: NEW) -> None:
     result = upsert(table, (1, 1, "a"), (2, 1, "b"))
     entry = table.history()[0]
     assert (entry.instant, entry.state) == (result.instant, "COMPLETED")
-    assert entry.action == ("deltacommit" if table.type is TableType.MERGE_ON_READ else "commit")
+    assert entry.action == ("deltacommit" if table.table_type is TableType.MERGE_ON_READ else "commit")
     assert (entry.files, entry.rows_written, entry.bytes_written) == (
         result.files,
         result.rows_written,

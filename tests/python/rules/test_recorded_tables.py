@@ -40,7 +40,7 @@ def test_a_recorded_table_has_its_rows_before_and_after_a_compaction_and_no_find
     expected = json.loads((RECORDED / name / "rows.json").read_text())
     table = recorded(name)
     assert rows(table) == expected
-    assert table.verify().ok, table.verify().to_string()
+    assert table.inspect.verify().ok, table.inspect.verify().to_string()
     table.compact()
     assert rows(table) == expected
     assert {path.name for path in RECORDED.iterdir() if path.is_dir()} == set(NAMES)

@@ -50,7 +50,7 @@ def test_a_row_before_an_update_is_subtracted(spark: SparkSession, table: Table)
     table.upsert(orders(spark, ("a", 9, "?", 10, 1, "delete"), ("b", 1, None, 2, 1, "update_after")))
     expected = [("a", 2, "Ann", 0, 0, "create"), ("b", 3, "Bob", 7, 2, "update_after")]
     assert totals(table) == expected
-    if table.type is TableType.MERGE_ON_READ:
+    if table.table_type is TableType.MERGE_ON_READ:
         assert rows_of(table.df().select("orders").orderBy("customer")) == [(0,), (2,)]
         table.compact()
         assert totals(table) == expected

@@ -58,19 +58,19 @@ def test_a_delete_resets_one_group_removes_the_row_by_another_and_is_ignored_by_
     assert rows_of(table.df()) == expected
     for name, at in (("name", 1), ("price", 2), ("stock", 4)):
         assert rows_of(table.df().select("id", name)) == [(row[0], row[at]) for row in expected], name
-    if table.type is TableType.MERGE_ON_READ:
-        table.compact_logs()
+    if table.table_type is TableType.MERGE_ON_READ:
+        table.services.compact_logs()
         assert rows_of(table.df()) == expected
         table.compact()
         assert rows_of(table.df()) == expected
         upsert(spark, table, (1, None, None, 7, None, None, True), (3, None, None, 4, None, None, True))
-        reset, ignored = (table.explain_record(key).versions[-1] for key in (1, 3))
+        reset, ignored = (table.inspect.explain(key).versions[-1] for key in (1, 3))
         assert (reset.version, reset.decision, ignored.decision) == ("delete", "won", "ignored")
         assert 'group prices {"priced_at":7} against {"priced_at":6}' in reset.reason
         assert ignored.reason.startswith("the row before stays, as the delete does nothing to it: group prices")
         keep = {"spark.merganser.write.missingColumns": "keep"}
         table.upsert(frame(spark, [(3, 1, 2)], "id int, price int, priced_at int"), options=keep)
-        late = table.explain_record(3).versions[-1]
+        late = table.inspect.explain(3).versions[-1]
         assert (late.version, late.decision, late.is_current) == ("partial row", "lost", False)
 
 

@@ -59,7 +59,7 @@ def test_the_lines_in_scala_are_those_of_a_test_in_scala() -> None:
 
 
 def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Table) -> None:
-    checked = orders.check_rule(cases=200)
+    checked = orders.inspect.check_rule(cases=200)
     assert [law.name for law in checked] == LAWS
     about = [law for law in checked if law.name != "retractions_undo"]  # it has no sums
     assert all(law.holds and law.cases == 200 and law.counterexample is None for law in about)
@@ -71,18 +71,18 @@ def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Tab
 def test_a_check_is_stored_beside_the_rule_shown_and_dropped_with_the_rule(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS + ", n int", record_key="id", rule={"n": "sum"})
     table.upsert(spark.createDataFrame([(1, 10, "rare", 3)], COLUMNS + ", n int"))
-    table.check_rule(cases=50)
-    assert not [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
-    checked = table.check_rule(cases=50, store=True)
-    (shown,) = [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
+    table.inspect.check_rule(cases=50)
+    assert not [one for one in table.inspect.merge_config() if one.setting == "merganser.rule.checked"]
+    checked = table.inspect.check_rule(cases=50, store=True)
+    (shown,) = [one for one in table.inspect.merge_config() if one.setting == "merganser.rule.checked"]
     stored = json.loads(shown.value or "")
     assert (stored["cases"], stored["records"], shown.conflict) == (50, 1, None)
     assert stored["refuted"] == [law.name for law in checked.broken]
     assert stored["held"] == [law.name for law in checked if law.holds]
     assert table.upsert(spark.createDataFrame([(1, 11, "rare", 4)], COLUMNS + ", n int")).updated == 1
     assert [row.n for row in table.df().collect()] == [7]
-    table.change_rule({"n": "max"})
-    assert not [one for one in table.merge_config() if one.setting == "merganser.rule.checked"]
+    table.services.change_rule({"n": "max"})
+    assert not [one for one in table.inspect.merge_config() if one.setting == "merganser.rule.checked"]
     with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_INVALID"):
         spark.sql("CALL check_rule(columns => 'id int', store => true)").collect()
 
@@ -90,10 +90,10 @@ def test_a_check_is_stored_beside_the_rule_shown_and_dropped_with_the_rule(spark
 def test_a_counterexample_of_a_table_has_values_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, str(tmp_path / "t"), "id int, big decimal(3,0)", record_key="id", rule={"big": "sum"})
     table.upsert(spark.sql("SELECT 1 id, CAST(999 AS DECIMAL(3,0)) big"))
-    failed = table.check_rule()["never_null"]
+    failed = table.inspect.check_rule()["never_null"]
     assert failed.holds is False
     assert "999" in (failed.counterexample or "")
-    assert table.check_rule().to_dict() == table.check_rule().to_dict()
+    assert table.inspect.check_rule().to_dict() == table.inspect.check_rule().to_dict()
 
 
 @pytest.mark.e2e
@@ -123,7 +123,7 @@ def test_laws_are_asserted_by_name_and_the_error_shows_versions(spark: SparkSess
 
 def test_wrong_arguments_are_refused_by_name(spark: SparkSession, orders: Table) -> None:
     with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*cases"):
-        orders.check_rule(cases=0)
+        orders.inspect.check_rule(cases=0)
     with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID(.|\n)*columns"):
         spark.sql("CALL check_rule(columns => 'id of int')").collect()
     with pytest.raises(merganser.MerganserError, match="CALL_TABLE_OR_PATH"):

@@ -60,9 +60,9 @@ def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: Sp
     path = tmp_path / "t"
     table = create(spark, path)
     instants = [upsert(spark, table, n, **OFF).instant for n in range(8)]
-    done = table.archive(min_commits=4, max_commits=5)
+    done = table.services.archive(min_commits=4, max_commits=5)
     assert (done.instants, done.first, done.last, done.remaining) == (4, instants[0], instants[3], 4)
-    assert table.archive(min_commits=4, max_commits=5).instants == 0
+    assert table.services.archive(min_commits=4, max_commits=5).instants == 0
     assert table.df(as_of=instants[1]).collect() == [("a", 1)]
     call = f"CALL archive_commits(path => '{path}', min_commits => 2, max_commits => 3, retain_commits => 0)"
     (row,) = spark.sql(call).collect()
@@ -81,7 +81,7 @@ def test_limits_that_contradict_each_other_are_an_error_before_anything_is_writt
         upsert(spark, table, 1, **{"hoodie.keep.min.commits": "30"})
     assert timeline(tmp_path / "t") == []
     with pytest.raises(MerganserError, match="OPTION_CONFLICT"):
-        table.archive(min_commits=3, max_commits=3)
+        table.services.archive(min_commits=3, max_commits=3)
 
 
 def test_a_write_whose_archiving_fails_is_committed_and_the_next_one_archives(

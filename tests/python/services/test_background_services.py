@@ -60,19 +60,19 @@ def test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop(
     table = create(spark, tmp_path / "t")
     upsert(spark, table, 1)
     settings = {"hoodie.compact.inline.max.delta.commits": "2", "hoodie.clean.commits.retained": "1"}
-    started = table.start_services(["compaction", "clean"], interval_seconds=300, options=settings)
+    started = table.services.start(["compaction", "clean"], interval_seconds=300, options=settings)
     assert [(s.service, s.interval_seconds) for s in started] == [("compaction", 300), ("clean", 300)]
     for ts in range(2, 7):
         upsert(spark, table, ts)
-    table.stop_services()
-    assert table.services() == []
+    table.services.stop()
+    assert table.services.status() == []
     done = table.history()
     assert sum(entry.action == "commit" for entry in done) >= 1
     assert sum(entry.action == "clean" for entry in done) >= 1
     assert all(entry.state == "COMPLETED" for entry in done)
     assert rows_of(table) == [("a", 6, "a6"), ("b", 6, "b6")]
     with pytest.raises(TypeError, match="list of names"):
-        table.start_services("clean")
+        table.services.start("clean")
 
 
 @pytest.mark.extensive

@@ -69,7 +69,7 @@ def test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes
     before = data_files(path)
     assert len(before) == 5
     assert table.clean() == CleanResult((), 0, 0, (), None, 0)
-    listed = table.clean(dry_run=True, options=ONE)
+    listed = table.services.dry_run("clean", options=ONE)
     sizes = {file: (path / file).stat().st_size for file in before}
     oldest = sorted(before, key=lambda file: file.rsplit("_", 1)[1])[:3]
     assert {step.item: step.bytes for step in listed} == {file: sizes[file] for file in oldest}

@@ -39,13 +39,13 @@ def test_a_clustering_sorts_and_combines_and_changes_no_row(spark: SparkSession,
     table.upsert(frame(spark, [(3, "c9", 1.0, "2026-02", 9)], COLUMNS))
     before = rows(table)
     newest = table.history()[0].instant
-    result = table.cluster(order_by=["city", "fare"])
+    result = table.services.cluster(order_by=["city", "fare"])
     assert isinstance(result, ClusteringResult)
     assert (result.files, result.rows_written, result.left) == (2, 30, ())
     assert result.file_groups_replaced == 6
     assert result.bytes_written > 0
     assert rows(table) == before == rows_of(table.df(as_of=newest).drop("_hoodie_file_name"))
-    slices = table.file_slices()
+    slices = table.inspect.file_slices()
     assert [entry.log_files for entry in slices] == [(), ()]
     stored = load(spark, tmp_path / "t").where("day = '2026-02'").select("city", "fare").collect()
     assert stored == sorted(stored)
@@ -53,20 +53,20 @@ def test_a_clustering_sorts_and_combines_and_changes_no_row(spark: SparkSession,
     assert (done.action, done.operation, done.state) == ("replacecommit", "CLUSTER", "COMPLETED")
     assert done.instant == result.instants[0]
     for strategy in "z-order", "hilbert":
-        assert table.cluster(order_by="city,fare", strategy=strategy) is not None
+        assert table.services.cluster(order_by="city,fare", strategy=strategy) is not None
         assert rows(table) == before
 
 
 def test_partitions_are_chosen_by_a_condition(spark: SparkSession, tmp_path: Path) -> None:
     table = written(spark, tmp_path / "t")
-    result = table.cluster(where="day > '2026-01'")
+    result = table.services.cluster(where="day > '2026-01'")
     assert result is not None
     assert (result.files, result.file_groups_replaced) == (1, 3)
-    assert table.cluster(where="day = 'never'") is None
+    assert table.services.cluster(where="day = 'never'") is None
     with pytest.raises(merganser.MerganserError, match=r"CLUSTERING_PREDICATE_UNSUPPORTED.*day"):
-        table.cluster(where="fare > 1")
+        table.services.cluster(where="fare > 1")
     with pytest.raises(merganser.MerganserError, match="CLUSTERING_PREDICATE_UNSUPPORTED"):
-        table.cluster(where="day >")
+        table.services.cluster(where="day >")
     call = f"CALL run_clustering(path => '{table.path}', show_involved_partition => true, "
     (row,) = spark.sql(call + "selected_partitions => '2026-01')").collect()
     assert (row.input_group_size, row.state, row.involved_partitions) == (1, "COMPLETED", "2026-01")
@@ -79,16 +79,16 @@ def test_partitions_are_chosen_by_a_condition(spark: SparkSession, tmp_path: Pat
 def test_a_plan_is_run_later_or_purged(spark: SparkSession, tmp_path: Path) -> None:
     table = written(spark, tmp_path / "t", **{TYPE: MOR})
     before = rows(table)
-    planned = table.cluster(order_by="fare", strategy="hilbert", schedule_only=True)
+    planned = table.services.cluster(order_by="fare", strategy="hilbert", schedule_only=True)
     assert planned is not None
     assert (planned.files, planned.rows_written) == (0, 0)
-    assert table.cluster(schedule_only=True) is None
+    assert table.services.cluster(schedule_only=True) is None
     shown = spark.sql(f"CALL show_clustering(path => '{table.path}', show_involved_partition => true)").collect()
     assert [tuple(row) for row in shown] == [(planned.instants[0], 2, "REQUESTED", "2026-01,2026-02")]
-    assert table.purge_clustering(planned.instants[0]) is None
+    assert table.services.purge_clustering(planned.instants[0]) is None
     assert spark.sql(f"CALL show_clustering(path => '{table.path}')").collect() == []
     with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*none"):
-        table.purge_clustering(planned.instants[0])
+        table.services.purge_clustering(planned.instants[0])
     (again,) = spark.sql(f"CALL run_clustering(path => '{table.path}', op => 'schedule', order => 'fare')").collect()
     assert again.state == "REQUESTED"
     with pytest.raises(Exception, match="instants"):
@@ -106,7 +106,7 @@ def test_a_plan_is_run_later_or_purged(spark: SparkSession, tmp_path: Path) -> N
 def test_a_write_beside_a_planned_clustering(spark: SparkSession, tmp_path: Path) -> None:
     table = written(spark, tmp_path / "t")
     changed = frame(spark, [(0, "new", 1.0, "2026-01", 10)], COLUMNS)
-    planned = table.cluster(schedule_only=True)
+    planned = table.services.cluster(schedule_only=True)
     assert planned is not None
     with pytest.raises(merganser.CommitConflictError, match=planned.instants[0]):
         table.upsert(changed)
@@ -125,26 +125,28 @@ def test_other_strategies_of_hudi_are_refused(spark: SparkSession, tmp_path: Pat
         "hoodie.clustering.execution.strategy.class": f"{package}.run.strategy.SparkSingleFileSortExecutionStrategy",
     }.items():
         with pytest.raises(merganser.OptionError, match=re.escape(option)):
-            table.cluster(options={option: name})
+            table.services.cluster(options={option: name})
     with pytest.raises(ValueError, match="linear, z-order"):
-        table.cluster(strategy="peano")
+        table.services.cluster(strategy="peano")
     with pytest.raises(merganser.MerganserError, match=r"CLUSTERING_COLUMN_UNKNOWN.*nope"):
-        table.cluster(order_by="nope")
+        table.services.cluster(order_by="nope")
     own = f"{package}.plan.strategy.SparkSizeBasedClusteringPlanStrategy"
-    assert table.cluster(options={"hoodie.clustering.plan.strategy.class": own}) is not None
+    assert table.services.cluster(options={"hoodie.clustering.plan.strategy.class": own}) is not None
 
 
 def test_it_is_the_same_by_statements_as_clients_of_spark_connect_use_them(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     written(spark, path)
     table = merganser.Table(spark, Statements(spark), merganser.Table.load(spark, path)._info)
-    planned = table.cluster(order_by="city,fare", strategy="hilbert", where="day > '2026-01'", schedule_only=True)
+    planned = table.services.cluster(
+        order_by="city,fare", strategy="hilbert", where="day > '2026-01'", schedule_only=True
+    )
     assert planned is not None
-    assert table.purge_clustering(planned.instants[0]) is None
-    first = table.cluster(order_by="fare")
+    assert table.services.purge_clustering(planned.instants[0]) is None
+    first = table.services.cluster(order_by="fare")
     assert first is not None
     assert (len(first.instants), first.files, first.rows_written, first.left) == (1, 2, 30, ())
-    assert table.cluster(where="day = 'never'") is None
+    assert table.services.cluster(where="day = 'never'") is None
 
 
 def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
         for statement in ";".join(blocks).split(";"):
             text = statement.strip().replace("trips", "clustered_trips", 1)
             if "20260131120000000" in text:
-                planned = table.cluster(schedule_only=True)
+                planned = table.services.cluster(schedule_only=True)
                 assert planned is not None
                 text = text.replace("20260131120000000", planned.instants[0])
             if text:

@@ -19,6 +19,7 @@ from merganser import MerganserError, MergeMode, Table, TableType
 from merganser._calls import services
 from merganser._statements import Statements
 from merganser.cli.services import dry_run_service
+from merganser.services import Services
 
 PAGE = (ROOT / "docs" / "dry-runs.md").read_text()
 DRY = {"spark.merganser.write.dryRun": "true"}
@@ -143,10 +144,10 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     for ts in range(2, 5):
         table.upsert(frame(spark, [(1, "b", ts)], COLUMNS), options={"hoodie.compact.inline": "false"})
     newest, first = table.history()[0].instant, table.history()[-1].instant
-    table.create_savepoint(first)
+    table.savepoints.create(first)
     files = listing(path)
     found = {
-        name: table.dry_run_service(name, **({"instant": first} if name in ("restore", "savepoint") else {}))
+        name: table.services.dry_run(name, **({"instant": first} if name in ("restore", "savepoint") else {}))
         for name in services()
     }
     assert listing(path) == files
@@ -156,22 +157,18 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     assert found["rollback"].steps[0].item == newest
     assert [step.item for step in found["delete_savepoint"]] == [first]
     assert [(step.action, step.files) for step in found["savepoint"]] == [("keep", 1)]
-    archived = table.dry_run_service("archiving", min_commits=1, max_commits=2)
+    archived = table.services.dry_run("archiving", min_commits=1, max_commits=2)
     assert not archived  # delta commits that no compaction has merged, and a savepoint
     assert not found["upgrade"]
     assert not found["rollback_failed_writes"]
-    logs = table.dry_run_service("log_compaction", options={"hoodie.log.compaction.blocks.threshold": "2"})
+    logs = table.services.dry_run("log_compaction", options={"hoodie.log.compaction.blocks.threshold": "2"})
     assert [(step.action, step.files) for step in logs] == [("compact", 3)]
-    assert table.compact(dry_run=True) == found["compaction"]
-    assert table.compact_logs(dry_run=True, options={"hoodie.log.compaction.blocks.threshold": "2"}) == logs
-    assert table.cluster(dry_run=True) == found["clustering"]
-    assert table.archive(dry_run=True, min_commits=1, max_commits=2) == archived
     with pytest.raises(MerganserError) as refusal:
-        table.dry_run_service("vacuum")
+        table.services.dry_run("vacuum")
     assert refusal.value.condition == "CALL_ARGUMENT_INVALID"
     assert "remove_orphans" in str(refusal.value)
     with pytest.raises(MerganserError):
-        table.dry_run_service("clean", instant=first)
+        table.services.dry_run("clean", instant=first)
     assert listing(path) == files
 
 
@@ -200,7 +197,7 @@ def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has
     own = Table.load(spark, tmp_path / "own")
     files = listing(tmp_path / "own")
     for name in ("commit", "first"):
-        compared = own.compare_rule(**rules[name])
+        compared = own.inspect.compare_rule(**rules[name])
         expected = {key: row for key, row in made[name].items() if row != made["own"].get(key)}
         shown = {int(d.key): tuple(d.other.values()) for d in compared.examples if d.other is not None}
         assert shown == expected, name
@@ -209,12 +206,12 @@ def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has
             key: made["own"][key] for key in expected
         }
         assert any("oldest retained row" in note for note in compared.notes)
-    assert own.compare_rule(**rules["own"]).differing == 0
-    by_sql = Table(spark, Statements(spark), own._info).compare_rule(**rules["commit"])
-    assert by_sql == own.compare_rule(**rules["commit"])
+    assert own.inspect.compare_rule(**rules["own"]).differing == 0
+    by_sql = Table(spark, Statements(spark), own._info).inspect.compare_rule(**rules["commit"])
+    assert by_sql == own.inspect.compare_rule(**rules["commit"])
     assert listing(tmp_path / "own") == files
     with pytest.raises(MerganserError):
-        own.compare_rule(settings={"hoodie.datasource.write.payload.class": "no.such.Payload"})
+        own.inspect.compare_rule(settings={"hoodie.datasource.write.payload.class": "no.such.Payload"})
 
 
 CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
@@ -271,14 +268,14 @@ def test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge(
         rows = load(spark, tmp_path / name, **classes).select("id", "name", "price", "ts")
         made[name] = {row[0]: row for row in rows_of(rows)}
     for name, rule in rules.items():
-        compared = tables["own"].compare_rule(**rule)
+        compared = tables["own"].inspect.compare_rule(**rule)
         expected = {key: row for key, row in made[name].items() if row != made["own"].get(key)}
         shown = {int(d.key): tuple(d.other.values()) for d in compared.examples if d.other is not None}
         assert shown == expected, name
         assert compared.differing == len(expected), name
         assert (compared.differing > 0) == (name != "own"), name
     # The other way round: the table's own rule is a class, and the options name it.
-    named = tables["price"].compare_rule(
+    named = tables["price"].inspect.compare_rule(
         merge_mode=MergeMode.EVENT_TIME_ORDERING, options={CLASSES: rules["price"]["settings"][CLASSES]}
     )
     assert named.differing == sum(made["price"][key] != row for key, row in made["own"].items())
@@ -299,8 +296,7 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
     save(frame(spark, [(1, None, 7), (2, "late", 3)], COLUMNS), path, options)
     files = listing(path)
     table = Table.load(spark, path)
-    dry = table.upgrade(dry_run=True)
-    assert dry is not None
+    dry = table.services.dry_run("upgrade")
     assert listing(path) == files
     steps = {(step.action, step.item): step.detail for step in dry}
     assert steps["set", "hoodie.table.version"] == "6 -> 9"
@@ -309,7 +305,7 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
     assert "0 of 2 rows" in steps["compare", "rule"]
     (row,) = spark.sql(f"CALL upgrade_table(path => '{path}', dry_run => true)").collect()
     assert (row.result, len(row.steps)) == (False, len(dry))
-    assert table.upgrade() is None
+    table.services.upgrade()
     assert properties(path)["hoodie.table.version"] == "9"
     after = properties(path)
     for step in dry:
@@ -319,7 +315,7 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
 
 def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_run() -> None:
     listed = PAGE[PAGE.index("| service | steps |") : PAGE.index("The name of the procedure that runs a service")]
-    method = inspect.getdoc(Table.dry_run_service)
+    method = inspect.getdoc(Services.dry_run)
     command = dry_run_service.help
     assert services()
     for name in services():

@@ -26,7 +26,7 @@ def write(spark: SparkSession, path: Path, rows: list[Any], **options: str) -> N
 
 
 def decisions(table: Table, key: Any, **arguments: Any) -> list[str]:
-    return [version.decision for version in table.explain_record(key, **arguments).versions]
+    return [version.decision for version in table.inspect.explain(key, **arguments).versions]
 
 
 def damage_all_but(folder: Path, kept: list[str]) -> int:
@@ -67,7 +67,7 @@ def test_the_page_runs_and_says_why_a_late_version_lost(
     whole, filtered = (spark.sql(text) for text in sql.replace("{path}", names["path"]).split(";") if text.strip())
     assert [row["decision"] for row in whole.collect()] == ["won", "won", "lost"]
     assert filtered.count() == 3
-    assert names["table"].explain_record_df(1).columns == whole.columns
+    assert names["table"].inspect.explain_df(1).columns == whole.columns
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
@@ -81,15 +81,15 @@ def test_a_key_is_found_in_its_bucket_and_no_other_file_is_opened(
     )
     write(spark, path, [(7, "b", 2, "p")], **options)
     table = Table.load(spark, str(path))
-    why = table.explain_record({"id": 7, "part": "p"})
+    why = table.inspect.explain({"id": 7, "part": "p"})
     assert [version.decision for version in why.versions] == ["won", "won"]
     assert (why.searched.partitions, why.searched.candidates) == (1, 1)
     assert why.searched.footers == (2 if kind == COW else 1)
     used = [version.file for version in why.versions if version.file]
     assert damage_all_but(path, used) > 30
-    again = table.explain_record({"id": 7, "part": "p"})
+    again = table.inspect.explain({"id": 7, "part": "p"})
     assert again == why
-    assert table.explain_record(7, partition="p").rows == [{"id": 7, "name": "b", "ts": 2, "part": "p"}]
+    assert table.inspect.explain(7, partition="p").rows == [{"id": 7, "name": "b", "ts": 2, "part": "p"}]
 
 
 def test_ranges_and_filters_leave_the_files_that_can_hold_a_key(spark: SparkSession, tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ def test_ranges_and_filters_leave_the_files_that_can_hold_a_key(spark: SparkSess
     write(spark, path, [(i, "a", 1, f"p{i % 100 // 10}") for i in range(1000, 1100)], **options)
     write(spark, path, [(1050, "late", 0, "p5")], **options)
     table = Table.load(spark, str(path))
-    why = table.explain_record(1050)
+    why = table.inspect.explain(1050)
     assert [version.decision for version in why.versions] == ["won", "lost"]
     assert why.searched.footers == why.searched.file_groups == 10
     assert (why.searched.base_files, why.searched.log_files) == (1, 1)
-    missing = table.explain_record(5)
+    missing = table.inspect.explain(5)
     assert (missing.found, missing.rows, missing.searched.base_files) == (False, [], 0)
     assert str(missing) == "key '5': no version is retained"
     assert missing.to_string().startswith(f"{missing}\nsearched 10 partitions")
@@ -119,7 +119,7 @@ def test_replaced_file_groups_are_history_until_they_are_cleaned(spark: SparkSes
     table = Table.load(spark, str(path))
     assert decisions(table, 1) == ["won", "replaced", "won"]
     assert decisions(table, 2) == ["won", "replaced"]
-    assert table.explain_record(2).rows == []
+    assert table.inspect.explain(2).rows == []
     table.clean(options={"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"})
     assert decisions(table, 2) == []
 
@@ -131,19 +131,19 @@ def test_keys_of_several_columns_are_tuples_dicts_or_strings_and_others_are_refu
     schema = "region string, day date, n bigint"
     table = Table.create(spark, path, schema, record_key=["region", "day"])
     table.upsert(spark.sql("SELECT 'eu' region, DATE'2026-01-31' day, 1L n"))
-    by_name = table.explain_record({"day": "2026-01-31", "region": "eu"})
+    by_name = table.inspect.explain({"day": "2026-01-31", "region": "eu"})
     assert by_name.key == "region:eu,day:2026-01-31"
     assert by_name.found
     for key in (("eu", "2026-01-31"), "region:eu,day:2026-01-31", json.dumps({"region": "eu", "day": "2026-01-31"})):
         wire = key if isinstance(key, (tuple, str)) and not str(key).startswith("{") else json.loads(str(key))
-        assert table.explain_record(wire) == by_name
-    error = refusal(lambda: table.explain_record({"region": "eu"}))
+        assert table.inspect.explain(wire) == by_name
+    error = refusal(lambda: table.inspect.explain({"region": "eu"}))
     assert error.condition == "CALL_ARGUMENT_INVALID"
     assert "no value of day" in str(error)
-    assert "no key column n" in str(refusal(lambda: table.explain_record({"region": "eu", "day": None, "n": 1})))
-    assert "'x' is no DATE for day" in str(refusal(lambda: table.explain_record(("eu", "x"))))
+    assert "no key column n" in str(refusal(lambda: table.inspect.explain({"region": "eu", "day": None, "n": 1})))
+    assert "'x' is no DATE for day" in str(refusal(lambda: table.inspect.explain(("eu", "x"))))
     with pytest.raises(TypeError, match="a tuple of values, a dict or a string"):
-        table.explain_record(["eu"])  # type: ignore[arg-type]
+        table.inspect.explain(["eu"])  # type: ignore[arg-type]
 
 
 def test_copies_of_a_key_are_named_and_a_key_of_two_partitions_is_two_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_copies_of_a_key_are_named_and_a_key_of_two_partitions_is_two_rows(spark
     )
     table = Table.load(spark, str(path))
     assert sorted(decisions(table, 1)) == ["duplicate", "won", "won"]
-    assert len(table.explain_record(1).rows) == 2
+    assert len(table.inspect.explain(1).rows) == 2
     assert decisions(table, 1, partition="q") == ["won"]
     assert decisions(table, 1, partition="no") == []
-    assert merganser.RecordExplanation is type(table.explain_record(1))
+    assert merganser.RecordExplanation is type(table.inspect.explain(1))

@@ -76,7 +76,7 @@ def test_every_kind_of_action_is_an_entry_with_what_it_did(spark: SparkSession, 
         return table.upsert(spark.createDataFrame(list(rows), SCHEMA), options=QUIET).instant
 
     first = upsert(("a", 1, 5, "x"), ("b", 1, 5, "y"))
-    table.create_savepoint(user="ops", comments="why")
+    table.savepoints.create(user="ops", comments="why")
     upsert(("a", 2, 6, "x"), ("b", 0, 4, "y"), ("b", 9, 9, "y"))
     table.compact(options=QUIET)
     removed = table.delete_partitions(["y"], options=QUIET)
@@ -124,7 +124,7 @@ def test_every_kind_of_action_is_an_entry_with_what_it_did(spark: SparkSession, 
     assert spark.sql(f"CALL show_history(path => '{path}', limit => 2)").collect() == shown[:2]
     assert table.history(2) == history[:2]
 
-    done = table.archive(min_commits=1, max_commits=2, options={"hoodie.archive.beyond.savepoint": "true"})
+    done = table.services.archive(min_commits=1, max_commits=2, options={"hoodie.archive.beyond.savepoint": "true"})
     archiving, *left = table.history()
     assert (archiving.action, archiving.comment) == ("archive", f"{done.first} to {done.last}")
     assert (archiving.elapsed_ms, archiving.readable, archiving.archived) == (None, None, False)
@@ -182,7 +182,7 @@ def counted(
     for batch in BATCHES:
         table.upsert(spark.createDataFrame(batch, schema), options=QUIET)
     if compacts_logs:
-        assert table.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
+        assert table.services.compact_logs(options={"hoodie.log.compaction.blocks.threshold": "2"})
     if kind == TableType.MERGE_ON_READ:
         table.compact(options=QUIET)
     history = table.history()

@@ -33,23 +33,23 @@ def rows(table: Table) -> list[tuple[object, ...]]:
 @pytest.mark.e2e
 def test_logs_are_merged_on_request_and_the_table_of_each_instant_stays(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(4))
-    assert table.compact_logs() is None, "five blocks are the least by default"
+    assert table.services.compact_logs() is None, "five blocks are the least by default"
     before = rows(table)
-    planned = table.compact_logs(schedule_only=True, options=TWO)
+    planned = table.services.compact_logs(schedule_only=True, options=TWO)
     assert planned is not None
     assert planned.files == 0
     assert rows(upserted(spark, tmp_path / "t", range(4, 5)))[0] == (1, "v4", 4)
-    done = table.compact_logs(options=TWO)
+    done = table.services.compact_logs(options=TWO)
     assert done is not None
     assert (done.instant, done.files, done.log_files_compacted) == (planned.instant, 1, 3)
     entries = {entry.instant: entry for entry in table.history()}
     assert (entries[done.instant].action, entries[done.instant].operation) == ("deltacommit", "LOG_COMPACT")
     assert rows(table) == [(1, "v4", 4), (2, "w4", 0)]
     # The plan had the logs before it: the last one is after it, and the two are merged now.
-    again = table.compact_logs(options=TWO)
+    again = table.services.compact_logs(options=TWO)
     assert again is not None
     assert again.log_files_compacted == 5
-    assert table.compact_logs(options=TWO) is None
+    assert table.services.compact_logs(options=TWO) is None
     assert rows(table) == [(1, "v4", 4), (2, "w4", 0)]
     writes = [entry.instant for entry in reversed(table.history()) if entry.operation == "UPSERT"]
     as_of = sorted(tuple(row) for row in table.df(as_of=writes[3]).select("id", "name", "ts").collect())
@@ -87,6 +87,8 @@ def test_a_plan_that_a_compaction_made_useless_is_removed(spark: SparkSession, t
 def test_what_has_no_logs_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, "a", 1)], COLUMNS), tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: COW})
     with pytest.raises(merganser.MerganserError, match="COMPACTION_OF_COPY_ON_WRITE"):
-        Table.load(spark, str(tmp_path / "t")).compact_logs()
+        Table.load(spark, str(tmp_path / "t")).services.compact_logs()
     with pytest.raises(merganser.MerganserError, match=r"OPTION_VALUE_INVALID.*blocks\.threshold"):
-        Table.load(spark, str(tmp_path / "t")).compact_logs(options={"hoodie.log.compaction.blocks.threshold": "1"})
+        Table.load(spark, str(tmp_path / "t")).services.compact_logs(
+            options={"hoodie.log.compaction.blocks.threshold": "1"}
+        )

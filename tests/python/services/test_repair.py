@@ -32,7 +32,7 @@ def write(spark: SparkSession, path: Path, rows: list[Any], columns: str = COLUM
 
 def stored(spark: SparkSession, table: Table) -> list[int]:
     """The keys in the base files of the newest slices."""
-    files = [f"{table.path}/{s.partition_path}/{s.base_file}" for s in table.file_slices() if s.base_file]
+    files = [f"{table.path}/{s.partition_path}/{s.base_file}" for s in table.inspect.file_slices() if s.base_file]
     return sorted(row["id"] for row in spark.read.parquet(*files).select("id").collect())
 
 
@@ -54,7 +54,7 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
     table = Table.load(spark, str(path))
     before = rows_of(table.df())
     assert sorted(row[0] for row in before) == [1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 6]
-    preview = table.repair_duplicates(dry_run=True)
+    preview = table.services.dry_run("repair_duplicates")
     assert (preview.rows_before, preview.rows_after) == (8, 4)
     actions = Counter(copy.action for copy in preview.rows)
     assert preview.row_counts == actions
@@ -66,7 +66,7 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
     # A copy that was updated in both file groups is the same row twice.
     assert wins[1] == "A"
     assert wins[3] == ("c" if event else "C")
-    done = table.repair_duplicates()
+    done = table.repairs.merge_duplicates()
     assert (done.keys, done.rows) == (4, 8)
     assert done.instant is not None
     assert done.files_written >= 2
@@ -83,7 +83,7 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
     }
     assert len(rows_of(table.df())) == 7
     assert stored(spark, table) == [1, 1, 2, 3, 4, 5, 6]
-    again = table.repair_duplicates()
+    again = table.repairs.merge_duplicates()
     assert (again.keys, again.instant) == (0, None)
     write(spark, path, [(1, "new", 9, "p"), (2, "new", 9, "p")], **options)
     assert [row[1] for row in rows_of(table.df()) if row[0] in (1, 2)] == ["new", "q", "new"]
@@ -100,14 +100,14 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
     for row in [(1, "a", None, 1), (1, None, "b", 2), (1, None, None, 3)]:
         write(spark, path, [row, (row[3] + 10, "x", "y", 1)], columns, **options, **NEW_FILES)
     table = Table.load(spark, str(path))
-    preview = table.repair_duplicates(dry_run=True)
-    few = table.dry_run_service("repair_duplicates", rows=1)
+    preview = table.services.dry_run("repair_duplicates")
+    few = table.services.dry_run("repair_duplicates", rows=1)
     assert len(few.rows) == 1
     assert few.row_counts == preview.row_counts == {"delete": 3, "insert": 1}
     assert (few.rows_before, few.rows_after, few.counts) == (3, 1, {})
     (winner,) = (copy for copy in preview.rows if copy.after)
     assert (winner.before, winner.after) == (None, {"id": 1, "a": "a", "b": "b", "ts": 3})
-    assert table.repair_duplicates().rows == 3
+    assert table.repairs.merge_duplicates().rows == 3
     assert rows_of(table.df())[0] == (1, "a", "b", 3)
     assert stored(spark, table) == [1, 11, 12, 13]
 
@@ -129,15 +129,15 @@ def test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_
     table = Table.load(spark, str(path))
     write(spark, path, [(i, "copy", 10, "p") for i in range(8)])
     before = rows_of(table.df())
-    moved = table.repair_duplicates(dry_run=True)
+    moved = table.services.dry_run("repair_duplicates")
     assert moved.rows_after
     assert rows_of(table.df()) == before
-    assert table.repair_duplicates().keys == moved.rows_after
+    assert table.repairs.merge_duplicates().keys == moved.rows_after
     expected = [(0, "first", 20, "p")] + [(i, "copy", 10, "p") for i in range(1, 8)]
     assert rows_of(table.df()) == expected
-    assert {slice.file_id[:8] for slice in table.file_slices()} == {"00000000", "00000001"}
+    assert {slice.file_id[:8] for slice in table.inspect.file_slices()} == {"00000000", "00000001"}
     assert stored(spark, table) == list(range(8))
-    assert table.repair_duplicates().keys == 0
+    assert table.repairs.merge_duplicates().keys == 0
     write(spark, path, [(i, "new", 30, "p") for i in range(8)])
     assert rows_of(table.df()) == [(i, "new", 30, "p") for i in range(8)]
 
@@ -150,8 +150,8 @@ def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSessio
     write(spark, path, [(3, "C", 2, "p")], **options)
     write(spark, path, [(1, "A", 3, "q"), (2, "B", 0, "q"), (3, "x", 1, "q")], **options, **NEW_FILES)
     table = Table.load(spark, str(path))
-    assert table.repair_duplicates("p").keys == 0
-    assert table.repair_duplicates().rows == 6
+    assert table.repairs.merge_duplicates("p").keys == 0
+    assert table.repairs.merge_duplicates().rows == 6
     assert rows_of(table.df()) == [(1, "A", 3, "q"), (2, "b", 1, "p"), (3, "C", 2, "p")]
     assert stored(spark, table) == [1, 2, 3]
 
@@ -166,7 +166,7 @@ def test_copies_are_merged_by_a_rule_of_the_users_own(spark: SparkSession, tmp_p
     for rows in [[(1, "first", 1, "p"), (2, "first", 1, "p")], [(1, "later", 2, "p")], [(2, "later", 3, "p")]]:
         write(spark, path, rows, **own, **NEW_FILES)
     table = Table.load(spark, str(path))
-    assert table.repair_duplicates(options=own).keys == 2
+    assert table.repairs.merge_duplicates(options=own).keys == 2
     found = load(spark, path, **own).select("id", "name")
     assert rows_of(found) == [(1, "first"), (2, "first")]
 
@@ -194,24 +194,24 @@ def test_a_repair_beside_writers_merges_all_copies_and_loses_no_row(spark: Spark
 
     writer = threading.Thread(target=upserts)
     writer.start()
-    done = table.repair_duplicates(options=several)
+    done = table.repairs.merge_duplicates(options=several)
     writer.join(120)
     assert not failures
     assert done.keys == 2
     expected = [(0, "copy"), (1, "copy"), (2, "first"), (3, "update 3"), *((10 + n, "new") for n in range(4))]
     assert sorted(row[:2] for row in rows_of(table.df())) == expected
-    assert table.repair_duplicates(options=several).keys == 0
+    assert table.repairs.merge_duplicates(options=several).keys == 0
 
 
 def test_what_cannot_be_repaired_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, "a")], "id int, name string"), tmp_path / "keyless", {})
     keyless = Table.load(spark, str(tmp_path / "keyless"))
     with pytest.raises(merganser.MerganserError, match="DUPLICATES_WITHOUT_KEYS"):
-        keyless.repair_duplicates()
+        keyless.repairs.merge_duplicates()
     write(spark, tmp_path / "t", [(1, "a", 1, "p")], **{PARTITION: "part"})
     table = Table.load(spark, str(tmp_path / "t"))
     with pytest.raises(merganser.MerganserError, match=r"PARTITIONS_NOT_FOUND.*'x'"):
-        table.repair_duplicates("x")
+        table.repairs.merge_duplicates("x")
     with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*repaired_output_path"):
         spark.sql(f"CALL repair_deduplicate(path => '{table.path}', repaired_output_path => '/tmp/x')").collect()
 
@@ -223,15 +223,15 @@ def test_orphan_files_are_shown_with_their_age_and_removed_on_request(spark: Spa
     (base,) = (path / "p").glob("*.parquet")
     orphan = base.with_name(re.sub(r"_\d{17}", "_29990101000000000", base.name))
     shutil.copy(base, orphan)
-    assert table.remove_orphan_files() == []
+    assert table.repairs.remove_orphan_files() == []
     now = datetime.now(timezone.utc) + timedelta(seconds=5)
-    (step,) = table.remove_orphan_files(older_than=now, dry_run=True)
+    (step,) = table.services.dry_run("remove_orphans", older_than=now)
     assert step.item.endswith(orphan.name)
     assert step.bytes == base.stat().st_size
     sql = f"CALL show_orphan_files(path => '{path}', older_than => '{now.isoformat()}')"
     (row,) = spark.sql(sql).collect()
     assert row.orphan_file_location.endswith(step.item)
-    (found,) = table.remove_orphan_files(older_than=now, backup_path=tmp_path / "backup")
+    (found,) = table.repairs.remove_orphan_files(older_than=now, backup_path=tmp_path / "backup")
     assert found.path == row.orphan_file_location
     assert abs(found.modified_at - now) < timedelta(minutes=5)
     assert found.instant == "29990101000000000"
@@ -251,8 +251,8 @@ def test_partition_metadata_is_added_and_migrated(spark: SparkSession, tmp_path:
         with pytest.raises(merganser.MerganserError, match="PARTITION_METADATA_MISSING"):
             use()
     table = Table.load(spark, str(path))
-    assert [step.partition_path for step in table.repair_partitions(dry_run=True)] == ["p"]
-    assert [f.path for f in table.repair_partitions() if f.repaired] == ["p"]
+    assert [step.partition_path for step in table.services.dry_run("repair_partitions")] == ["p"]
+    assert [f.path for f in table.repairs.add_partition_metadata() if f.repaired] == ["p"]
     call = f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)"
     assert [tuple(row) for row in spark.sql(call).collect()] == [
         ("p", "true", "false", "MIGRATED"),
@@ -280,17 +280,17 @@ def test_lost_properties_are_recreated_and_wrong_ones_refused(
         crc.unlink()
     named = {"hoodie.table.partition.fields": "part", "hoodie.table.ordering.fields": "ts", "hoodie.table.name": "t"}
     with pytest.raises(merganser.MerganserError, match="PROPERTY_REQUIRED"):
-        Table.repair_properties(spark, path, properties=named)
+        merganser.repair_properties(spark, path, properties=named)
     named["hoodie.table.version"] = version
     with pytest.raises(merganser.MerganserError, match=r"PROPERTIES_CONTRADICT_DATA.*recordkey.*'name'.*key '1'"):
-        Table.repair_properties(spark, path, properties={**named, "hoodie.table.recordkey.fields": "name"})
+        merganser.repair_properties(spark, path, properties={**named, "hoodie.table.recordkey.fields": "name"})
     named["hoodie.table.recordkey.fields"] = "id"
     unordered = {key: value for key, value in named.items() if "ordering" not in key}
     with pytest.raises(merganser.MerganserError, match=r"PROPERTIES_CONTRADICT_DATA.*ordering.*written with 'ts'"):
-        Table.repair_properties(spark, path, properties=unordered)
-    assert Table.repair_properties(spark, path, properties=named, dry_run=True)
+        merganser.repair_properties(spark, path, properties=unordered)
+    assert merganser.repair_properties(spark, path, properties=named, dry_run=True)
     assert not (path / ".hoodie" / "hoodie.properties").exists()
-    Table.repair_properties(spark, path, properties=named)
+    merganser.repair_properties(spark, path, properties=named)
     assert properties(path) == before
     write(spark, path, [(1, "b", 2, "p")])
     assert rows_of(load(spark, path)) == [(1, "b", 2, "p")]
@@ -301,7 +301,7 @@ def test_lost_properties_are_recreated_and_wrong_ones_refused(
     assert changed == [("owner.of.table", None, "me")]
     file.write_text("hoodie.table.name=t\n")
     with pytest.raises(merganser.MerganserError, match="TABLE_VERSION_UNKNOWN"):
-        Table.repair_properties(spark, path, properties={"hoodie.table.version": "7"})
+        merganser.repair_properties(spark, path, properties={"hoodie.table.version": "7"})
     assert properties(path)["owner.of.table"] == "me"
 
 
@@ -312,10 +312,12 @@ def test_by_statements_alone_repairs_return_the_same(spark: SparkSession, tmp_pa
     direct = Table.load(spark, str(path))
     client = Table(spark, Statements(spark), direct._info)
     now = datetime.now(timezone.utc) + timedelta(seconds=5)
-    assert client.repair_duplicates(dry_run=True) == direct.repair_duplicates(dry_run=True)
-    assert client.repair_duplicates("p").rows == 2
-    assert client.remove_orphan_files(older_than=now) == direct.remove_orphan_files(older_than=now) == []
-    assert client.repair_partitions() == direct.repair_partitions()
+    assert client.services.dry_run("repair_duplicates") == direct.services.dry_run("repair_duplicates")
+    assert client.repairs.merge_duplicates("p").rows == 2
+    assert (
+        client.repairs.remove_orphan_files(older_than=now) == direct.repairs.remove_orphan_files(older_than=now) == []
+    )
+    assert client.repairs.add_partition_metadata() == direct.repairs.add_partition_metadata()
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
     if kind == MOR:
         table.compact()
     before = names(table, as_of=writes[2])
-    shown = table.restore(writes[2], dry_run=True)
+    shown = table.services.dry_run("restore", instant=writes[2])
     (row,) = spark.sql(
         f"CALL restore_to_instant(path => '{path}', instant_time => '{writes[2]}', dry_run => true)"
     ).collect()
@@ -61,7 +61,7 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
     assert (shown.rows_before, shown.rows_after) == (len(differing & now.keys()), len(differing & then.keys()))
     assert shown.row_counts == Counter(action for action, _, _ in changed.values())
     assert names(table)[-1] == "v4"
-    done = table.restore(writes[2])
+    done = table.savepoints.restore(writes[2])
     assert [taken.instant for taken in done.taken_back] == lost
     assert [(file.path, file.size_bytes) for file in done.files] == files
     assert done.newest_commit == writes[2]
@@ -77,18 +77,18 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
     with pytest.raises(merganser.MerganserError, match="AS_OF_TAKEN_BACK"):
         table.df(as_of=writes[3])
     with pytest.raises(merganser.MerganserError, match="RESTORE_INSTANT_UNKNOWN"):
-        table.restore(writes[3])
+        table.savepoints.restore(writes[3])
 
-    saved = table.create_savepoint(writes[1])
+    saved = table.savepoints.create(writes[1])
     with pytest.raises(merganser.MerganserError, match=f"RESTORE_OF_SAVEPOINT.*{saved.instant}"):
-        table.restore(writes[0])
+        table.savepoints.restore(writes[0])
     upserted(spark, path, range(7, 8))
     assert spark.sql(f"CALL rollback_to_savepoint(path => '{path}')").first()[0] is True
     assert names(table) == names(table, as_of=saved.instant) == ["new", "v1"]
     with pytest.raises(merganser.MerganserError, match="SAVEPOINT_UNKNOWN"):
-        table.restore(savepoint="20200101000000000")
+        table.savepoints.restore(savepoint="20200101000000000")
     with pytest.raises(TypeError):
-        table.restore()
+        table.savepoints.restore()
 
 
 def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSession, tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     table = upserted(spark, path, range(3))
     writes = [entry.instant for entry in reversed(table.history())]
     with pytest.raises(merganser.MerganserError, match=f"ROLLBACK_NOT_NEWEST.*{writes[2]}.*{writes[0]}"):
-        table.rollback(writes[1])
-    shown = table.rollback(dry_run=True)
+        table.savepoints.rollback(writes[1])
+    shown = table.services.dry_run("rollback")
     assert (shown.steps[0].action, shown.steps[0].item) == ("roll back", writes[2])
     assert [step.after["name"] for step in shown.rows if step.after] == ["v1"]
     # The rows that are shown are a sample, the counts are not.
-    few = table.dry_run_service("rollback", rows=1)
+    few = table.services.dry_run("rollback", rows=1)
     assert len(few.rows) == 1
     assert few.row_counts == shown.row_counts == {"update": 1, "delete": 1}
     assert few.counts == {"roll back": 1, "delete": 1}
@@ -114,7 +114,7 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     detail = spark.sql(f"CALL show_rollback_detail(path => '{path}', instant_time => '{row.instant}')").collect()
     assert [Path(file.deleted_file).name for file in detail] == [Path(file.path).name for file in row.files]
     assert all(file.succeeded for file in detail)
-    done = table.rollback()
+    done = table.savepoints.rollback()
     assert isinstance(done, merganser.RollbackResult)
     assert done.newest_commit == writes[0]
     upserted(spark, path, range(9, 10))
@@ -135,7 +135,7 @@ def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark:
     done.rename(timeline / f"{began}_{int(last) + 60_000}.commit")
 
     def shown(instant: str) -> list[tuple[str, str, object, object]]:
-        steps = Table.load(spark, path).restore(instant, dry_run=True).rows
+        steps = Table.load(spark, path).services.dry_run("restore", instant=instant).rows
         return [(step.action, step.item, step.before, step.after) for step in steps]
 
     times = ["2026-01-01 12:00:00.000000", "2026-01-01 12:00:00.000001"]
@@ -156,28 +156,28 @@ def test_a_restore_takes_a_time_a_result_and_an_entry_and_shows_the_write_that_i
     entry = table.history()[1]
     assert entry.completed is not None
     completed = datetime.strptime(f"{entry.completed}000", "%Y%m%d%H%M%S%f")
-    saved = table.create_savepoint(completed - timedelta(milliseconds=1))
+    saved = table.savepoints.create(completed - timedelta(milliseconds=1))
     assert saved.instant == first.instant
-    table.delete_savepoint(saved)
+    table.savepoints.delete(saved)
     table.clean(options={"hoodie.clean.commits.retained": "2"})
     clean = table.history()[0]
     assert (clean.action, entry.instant) == ("clean", second.instant)
     table.upsert([(1, 9)], options={"hoodie.clean.automatic": "false"})
     for time in (second, entry, second.instant, completed, str(completed.isoformat(sep=" ", timespec="milliseconds"))):
-        shown = table.restore(time, dry_run=True)
+        shown = table.services.dry_run("restore", instant=time)
         assert (shown.steps[0].action, shown.steps[0].item) == ("restore", second.instant)
         assert str(shown).startswith(f"restore: to {second.instant} (UPSERT, completed {entry.completed}); roll back=2")
-    assert table.restore(clean, dry_run=True).counts["roll back"] == 1
-    assert not table.restore(date.today() + timedelta(days=2), dry_run=True)
-    saved = table.create_savepoint(second)
-    assert table.restore(savepoint=saved, dry_run=True).steps[0].item == second.instant
-    with pytest.raises(merganser.MerganserError, match=r"ROLLBACK_NOT_NEWEST.*Table\.restore\("):
-        table.rollback(second)
-    assert table.restore(completed).newest_commit == second.instant
+    assert table.services.dry_run("restore", instant=clean).counts["roll back"] == 1
+    assert not table.services.dry_run("restore", instant=date.today() + timedelta(days=2))
+    saved = table.savepoints.create(second)
+    assert table.services.dry_run("restore_savepoint", instant=saved).steps[0].item == second.instant
+    with pytest.raises(merganser.MerganserError, match=r"ROLLBACK_NOT_NEWEST.*Table\.savepoints\.restore\("):
+        table.savepoints.rollback(second)
+    assert table.savepoints.restore(completed).newest_commit == second.instant
     assert [row.n for row in table.df().collect()] == [2]
     for wrong in ("yesterday", date(2020, 1, 1)):
         with pytest.raises(merganser.MerganserError, match=r"RESTORE_INSTANT_UNKNOWN.*Table\.history\(\)") as refused:
-            table.restore(wrong)
+            table.savepoints.restore(wrong)
         assert "CALL" not in str(refused.value)
     with pytest.raises(TypeError, match="not int"):
-        table.restore(5)  # type: ignore[arg-type]
+        table.savepoints.restore(5)  # type: ignore[arg-type]

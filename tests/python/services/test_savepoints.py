@@ -37,11 +37,11 @@ def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(
     options = {TYPE: kind, **ONE, **inline}
     table = upserted(spark, path, range(3), **options)
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
-    saved = table.create_savepoint(user="ops", comments="why")
+    saved = table.savepoints.create(user="ops", comments="why")
     assert (saved.created_by, saved.comments) == ("ops", "why")
     assert before < saved.created_at < datetime.now(timezone.utc) + timedelta(seconds=1)
     assert saved.files >= 1
-    assert table.savepoints() == [saved] == [table.create_savepoint(saved.instant)]
+    assert table.savepoints.list() == [saved] == [table.savepoints.create(saved.instant)]
     upserted(spark, path, range(3, 8), **options)
     table.clean(options=ONE)
     assert table.df(as_of=saved.instant).first()["name"] == "v2"
@@ -49,7 +49,7 @@ def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(
     (row,) = spark.sql(f"CALL show_savepoints(path => '{path}')").collect()
     assert tuple(row) == (saved.instant, "ops", int(saved.created_at.timestamp() * 1000), "why", saved.files)
     assert spark.sql(f"CALL delete_savepoint(path => '{path}')").first()[0] is True
-    assert table.savepoints() == []
+    assert table.savepoints.list() == []
     upserted(spark, path, range(8, 12), **options)
     with pytest.raises(merganser.MerganserError, match="AS_OF_TOO_EARLY"):
         table.df(as_of=saved.instant)
@@ -59,12 +59,12 @@ def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(2))
     written = [entry.instant for entry in reversed(table.history())]
     with pytest.raises(merganser.MerganserError, match=rf"SAVEPOINT_INSTANT_UNKNOWN.*{written[1]}"):
-        table.create_savepoint("20200101000000000")
+        table.savepoints.create("20200101000000000")
     with pytest.raises(merganser.MerganserError, match=r"SAVEPOINT_UNKNOWN.*none"):
-        table.delete_savepoint()
+        table.savepoints.delete()
     call = f"CALL create_savepoint(path => '{table.path}', commit_time => '{written[0]}', user => 'me')"
     assert spark.sql(call).first()[:3] == (True, written[0], "me")
-    table.delete_savepoint(written[0])
+    table.savepoints.delete(written[0])
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

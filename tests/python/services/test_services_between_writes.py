@@ -56,7 +56,7 @@ class Services:
     def run_some(self, batch: int) -> None:
         self.batch = batch
         choices = [self.clean, self.archive, self.savepoint, self.cluster, self.repair]
-        if self.table.type == "MERGE_ON_READ":
+        if self.table.table_type == "MERGE_ON_READ":
             choices += [self.compact, self.plan_compaction, self.compact_logs]
         for service in self.rng.sample(choices, self.rng.randint(1, 3)):
             self.ran.append(f"{batch}: {service.__name__}")
@@ -68,13 +68,13 @@ class Services:
 
     def archive(self) -> None:
         retained = {"hoodie.clean.commits.retained": "1"}
-        self.table.archive(min_commits=2, max_commits=3, options=retained)
+        self.table.services.archive(min_commits=2, max_commits=3, options=retained)
 
     def savepoint(self) -> None:
-        if self.table.savepoints():
-            self.table.delete_savepoint()
+        if self.table.savepoints.list():
+            self.table.savepoints.delete()
         else:
-            self.table.create_savepoint()
+            self.table.savepoints.create()
 
     def plan_compaction(self) -> None:
         if self.planned is None and self.table.compact(schedule_only=True, options=self.rule.for_readers):
@@ -82,16 +82,16 @@ class Services:
 
     def cluster(self) -> None:
         # File groups of a planned compaction are left out.
-        if self.planned is None and self.table.cluster(order_by="v", options=self.rule.for_readers):
+        if self.planned is None and self.table.services.cluster(order_by="v", options=self.rule.for_readers):
             self.compacted.add(self.batch)
 
     def compact_logs(self) -> None:
         options = {**self.rule.for_readers, "hoodie.log.compaction.blocks.threshold": "2"}
-        self.table.compact_logs(options=options)
+        self.table.services.compact_logs(options=options)
 
     def repair(self) -> None:
-        assert self.table.repair_duplicates(options=self.rule.for_readers).keys == 0
-        assert self.table.remove_orphan_files() == []
+        assert self.table.repairs.merge_duplicates(options=self.rule.for_readers).keys == 0
+        assert self.table.repairs.remove_orphan_files() == []
 
     def newest_write(self) -> str:
         written = [e for e in self.table.history() if e.action in WRITES and e.state == "COMPLETED"]
@@ -148,7 +148,7 @@ def test_services_between_writes_change_no_row(spark: SparkSession, tmp_path: Pa
             # What is taken back is as if it had never been written.
             kept = services.newest_write()
             write(spark, path, batch, rule, kind)
-            services.table.restore(kept)
+            services.table.savepoints.restore(kept)
             services.ran.append(f"{i}: restore")
             restored = BATCHES
         before = (groups(spark, path, rule), base_files(path)) if services else ({}, {})

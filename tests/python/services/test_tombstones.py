@@ -22,7 +22,7 @@ def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsy
     *_, third, count = capsys.readouterr().out.splitlines()
     assert "late=1" in third
     assert count == "0"
-    why = names["table"].explain_record("a")
+    why = names["table"].inspect.explain("a")
     assert not why.rows
     assert [(version.decision, version.ordering) for version in why.versions[-1:]] == [("deleted", {"ts": 20})]
     assert "retains the delete" in why.versions[-1].reason

@@ -62,13 +62,13 @@ def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_find
     write(spark, path, [(i, "a", 1, part) for i in range(30) for part in "pq"], **options)
     write(spark, path, [(1, "b", 2, "p"), (2, "late", 0, "p"), (3, "tie", 1, "q")], **options)
     table = write(spark, path, [(4, "c", 2, "p")], **options, **{OPERATION: "delete"})
-    result = table.verify()
+    result = table.inspect.verify()
     assert result.ok, result.to_string()
     assert (result.file_groups_examined, result.sample) == (result.file_groups, None)
     if options[TYPE] == MOR:
         table.compact()
         write(spark, path, [(5, "d", 2, "p")], **options)
-        assert table.verify()
+        assert table.inspect.verify()
     assert main(["verify", str(path), "--json"]) == 0
 
 
@@ -77,7 +77,7 @@ def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_find
 )
 def test_a_table_that_hudi_wrote_has_no_finding(spark: SparkSession, tmp_path: Path, name: str) -> None:
     shutil.copytree(TESTS / "golden" / name / "table", tmp_path / "t")
-    result = Table.load(spark, str(tmp_path / "t")).verify()
+    result = Table.load(spark, str(tmp_path / "t")).inspect.verify()
     assert result.ok, result.to_string()
     assert result.file_groups_examined > 0
 
@@ -92,7 +92,7 @@ def test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found(spark:
     gone.unlink()
     replace(garbage, b"x" * garbage.stat().st_size)
     (path / "s" / ".hoodie_partition_metadata").unlink()
-    result = table.verify()
+    result = table.inspect.verify()
     assert kinds(result) == {"uncommitted_file": 1, "missing_file": 1, "unreadable_file": 1, "partition_metadata": 1}
     by_check = {problem.check: problem for problem in result.problems}
     assert by_check["uncommitted_file"].file == f"p/{copy.name}"
@@ -101,7 +101,7 @@ def test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found(spark:
     assert by_check["partition_metadata"].partition_path == "s"
     for check in ("uncommitted_file", "partition_metadata"):
         spark.sql(by_check[check].remedy).collect()
-    assert set(kinds(table.verify())) == {"missing_file", "unreadable_file"}
+    assert set(kinds(table.inspect.verify())) == {"missing_file", "unreadable_file"}
 
 
 def test_a_commit_that_cannot_be_read_is_found(spark: SparkSession, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_commit_that_cannot_be_read_is_found(spark: SparkSession, tmp_path: Pa
     table = write(spark, path, [(1, "b", 2, "p")])
     oldest = min((path / ".hoodie" / "timeline").glob("*.commit"))
     replace(oldest, b"garbage")
-    result = table.verify()
+    result = table.inspect.verify()
     assert set(kinds(result)) == {"unreadable_file"}
     assert oldest.name in result.to_string()
 
@@ -121,13 +121,13 @@ def test_keys_that_are_stored_twice_are_found_in_partitions_or_in_the_table_and_
     path = tmp_path / "t"
     write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p"), (3, "c", 1, "p")], **AGAIN)
     table = write(spark, path, [(1, "c", 2, "p"), (3, "q", 1, "q")], **AGAIN)
-    (problem,) = table.verify().problems
+    (problem,) = table.inspect.verify().problems
     assert (problem.check, problem.problems, problem.partition_path, problem.key) == ("duplicate_key", 1, "p", "1")
     spark.sql(problem.remedy).collect()
-    assert table.verify()
+    assert table.inspect.verify()
     whole = {INDEX: "GLOBAL_SIMPLE", **AGAIN}
     write(spark, tmp_path / "u", [(1, "a", 1, "p"), (2, "b", 1, "p"), (3, "c", 1, "p")], **whole)
-    (of_table,) = write(spark, tmp_path / "u", [(1, "c", 2, "p"), (3, "q", 1, "q")], **whole).verify().problems
+    (of_table,) = write(spark, tmp_path / "u", [(1, "c", 2, "p"), (3, "q", 1, "q")], **whole).inspect.verify().problems
     assert (of_table.check, of_table.problems) == ("duplicate_key", 2)
     assert of_table.detail.endswith("in the table: 1, 3")
 
@@ -138,19 +138,19 @@ def test_rows_in_the_wrong_place_and_rows_without_a_key_are_found(spark: SparkSe
     table = write(spark, path, [(i, "a", 1, part) for i in range(20) for part in "pq"], **options)
     zero, one = base_files(path, "p")
     replace(one, zero.read_bytes())
-    found = kinds(table.verify())
+    found = kinds(table.inspect.verify())
     assert found["other_bucket"] == found["meta_columns"] > 0
     assert "other_partition" not in found
-    misplaced = next(problem for problem in table.verify().problems if problem.check == "other_bucket")
+    misplaced = next(problem for problem in table.inspect.verify().problems if problem.check == "other_bucket")
     assert "repair_deduplicate" in misplaced.remedy
     table = write(spark, tmp_path / "u", [(i, "a", 1, part) for i in range(5) for part in "pq"])
     (ours,), (theirs,) = base_files(tmp_path / "u", "p"), base_files(tmp_path / "u", "q")
     replace(ours, theirs.read_bytes())
-    found = kinds(table.verify())
+    found = kinds(table.inspect.verify())
     assert (found["other_partition"], found["meta_columns"]) == (5, 10)
     nulled = f.when(f.col("id") == 3, None).otherwise(f.col("_hoodie_record_key"))
     rewrite(spark, theirs, tmp_path / "made", lambda rows: rows.withColumn("_hoodie_record_key", nulled).limit(4))
-    found = kinds(table.verify())
+    found = kinds(table.inspect.verify())
     assert found["null_key"] == 1
     assert found["record_count"] == 1
 
@@ -162,24 +162,24 @@ def test_key_columns_of_another_key_or_null_are_found_also_beside_logs(spark: Sp
     (base,) = base_files(path, "p")
     other = f.when(f.col("id") == 3, None).when(f.col("id") == 4, 7).otherwise(f.col("id"))
     rewrite(spark, base, tmp_path / "made", lambda rows: rows.withColumn("id", other))
-    assert kinds(table.verify())["other_key"] == 2
+    assert kinds(table.inspect.verify())["other_key"] == 2
     nulled = f.when(f.col("_hoodie_record_key") == "0", None).otherwise(f.col("_hoodie_record_key"))
     rewrite(spark, base, tmp_path / "again", lambda rows: rows.withColumn("_hoodie_record_key", nulled))
-    found = kinds(table.verify())
+    found = kinds(table.inspect.verify())
     assert (found["null_key"], found["other_key"]) == (1, 2)
 
 
 def test_a_sample_is_examined_and_named(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = write(spark, path, [(i, "a", 1, "p") for i in range(40)], **{INDEX: "BUCKET", BUCKETS: "8"})
-    result = table.verify(sample=3)
+    result = table.inspect.verify(sample=3)
     assert (result.file_groups_examined, result.file_groups) == (3, 8)
     assert result.sample is not None
     assert len(result.sample) == 3
     assert all(name.startswith("p/0000000") for name in result.sample)
-    assert table.verify(sample=3).sample == result.sample
+    assert table.inspect.verify(sample=3).sample == result.sample
     with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_INVALID"):
-        table.verify(sample=0)
+        table.inspect.verify(sample=0)
 
 
 def test_the_page_runs_and_the_command_exits_with_1_where_something_is_wrong(
@@ -219,13 +219,13 @@ def test_older_slices_are_merged_again_and_compared_with_what_a_compaction_made_
     table = write(spark, path, [(1, "a", 1, "p"), (2, "a", 1, "p")], **{TYPE: MOR})
     table = write(spark, path, [(1, "b", 2, "p"), (2, "late", 0, "p")])
     table.compact()
-    result = table.verify()
+    result = table.inspect.verify()
     assert result.ok
     assert "the logs of 1 older file slices were merged again" in result.detail
     compacted = max(base_files(path, "p"), key=lambda file: file.stem.rpartition("_")[2])  # by its instant
     other = f.when(f.col("id") == 1, "lost").otherwise(f.col("name"))
     rewrite(spark, compacted, tmp_path / "made", lambda rows: rows.withColumn("name", other))
-    (problem,) = (problem for problem in table.verify().problems if problem.check == "replay")
+    (problem,) = (problem for problem in table.inspect.verify().problems if problem.check == "replay")
     assert problem.key == "1"
     assert "the compaction 2" in problem.detail
 
@@ -239,7 +239,7 @@ def test_a_slice_that_a_savepoint_retained_is_not_compared_with_a_compaction_of_
     table = write(spark, path, [(1, "a", 1, "p"), (2, "a", 1, "p")], **options)
     table.compact()
     write(spark, path, [(2, "b", 2, "p")])
-    table.create_savepoint()
+    table.savepoints.create()
     write(spark, path, [(1, "b", 2, "p")])
     table.compact()
     write(spark, path, [(3, "c", 3, "p")])
@@ -248,7 +248,7 @@ def test_a_slice_that_a_savepoint_retained_is_not_compared_with_a_compaction_of_
         write(spark, path, [(2, "d", ts, "p")])
         table.compact()
     table.clean(options={"hoodie.clean.commits.retained": "1"})
-    result = table.verify()
+    result = table.inspect.verify()
     assert result.ok, result.problems
     assert "1 of these were not compared with the next compaction" in result.detail
 
@@ -261,8 +261,8 @@ def test_what_needs_no_choice_is_repaired_and_the_result_is_what_is_left(
     table = write(spark, path, [(1, "b", 2, "p")], **AGAIN)
     (base,) = base_files(path, "p")[:1]
     replace(path / "p" / base.name.replace(base.name[:4], "ffff", 1), base.read_bytes())
-    assert set(kinds(table.verify())) == {"duplicate_key", "uncommitted_file"}
-    result = table.verify(repair=True)
+    assert set(kinds(table.inspect.verify())) == {"duplicate_key", "uncommitted_file"}
+    result = table.inspect.verify(repair=True)
     assert result.ok
     assert "repaired: uncommitted_file, duplicate_key" in result.detail
     assert table.df().select("id", "name").collect() == [(1, "b")]

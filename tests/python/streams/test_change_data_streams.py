@@ -57,7 +57,7 @@ def test_the_images_of_all_micro_batches_make_a_copy_of_the_table_across_restart
     drop_last_commit(tmp_path / "checkpoint")
     table.overwrite(spark.createDataFrame([(1, 4, "all"), (8, 1, "h")], SCHEMA))
     if kind == "cow":
-        table.cluster()
+        table.services.cluster()
     follower.follow(table.change_data_stream())
     assert follower.batches()[:-1] == stored
     assert follower.copy() == [(1, 4, "all"), (8, 1, "h")]

@@ -102,7 +102,7 @@ def test_a_micro_batch_is_recognized_after_its_commit_was_archived(
         table.insert(spark.createDataFrame([(100 + i, 1, "other")], SCHEMA))
     retained = {"hoodie.clean.commits.retained": "1"}
     table.clean(options=retained)
-    table.archive(min_commits=2, max_commits=3, options=retained)
+    table.services.archive(min_commits=2, max_commits=3, options=retained)
     assert not set(ours) & set(timeline(path))
     before = table.df().count()
     drop_last_commit(checkpoint)

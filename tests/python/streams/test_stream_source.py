@@ -179,8 +179,8 @@ def test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so(spark: Spa
     table = create(spark, tmp_path / "t")
     instants = [upsert(spark, table, (1, ts, "a")) for ts in range(3)]
     follow(source(spark, tmp_path / "t"), tmp_path / "restored")
-    table.create_savepoint(instants[1])
-    table.restore(savepoint=instants[1])
+    table.savepoints.create(instants[1])
+    table.savepoints.restore(savepoint=instants[1])
     upsert(spark, table, (1, 9, "b"))
     with pytest.raises(merganser.MerganserError, match="CHANGES_TAKEN_BACK"):
         follow(source(spark, tmp_path / "t"), tmp_path / "restored")
@@ -190,7 +190,7 @@ def test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so(spark: Spa
     follow(source(spark, tmp_path / "v"), tmp_path / "unread")
     taken = upsert(spark, table, (2, 1, "wrong"))
     follow(source(spark, tmp_path / "v"), tmp_path / "read")
-    table.rollback()
+    table.savepoints.rollback()
     named = rf"CHANGES_TAKEN_BACK.*rollback \d+ took back the commits from {taken}"
     with pytest.raises(merganser.MerganserError, match=named):
         follow(source(spark, tmp_path / "v"), tmp_path / "read")

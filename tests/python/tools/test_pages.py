@@ -43,8 +43,8 @@ view("changes", "SELECT 'a' AS id, 2.0D AS fare, '2026-01-01' AS day, 2L AS ts, 
 #: What holds afterwards.
 AFTERWARDS = {
     "compaction": """
-assert table.services() == []
-assert table.compact_logs() is None
+assert table.services.status() == []
+assert table.services.compact_logs() is None
 assert merganser.Table.load(spark, "trips").compact() is None
 """,
     "concurrent-writers": "assert table.df().count() == 1",

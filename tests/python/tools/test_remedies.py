@@ -13,6 +13,8 @@ from sql_steps import Sql
 
 from merganser import Table
 from merganser.errors import CALLS
+from merganser.savepoints import Savepoints
+from merganser.services import Services
 
 HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
 #: What messages name as a way on, and the test that runs it.
@@ -43,7 +45,7 @@ RUN = {
     "CALL restore_to_instant": "test_restores.py::test_a_table_is_restored_to_a_write_and_to_a_savepoint",
     "CALL repair_add_partition_meta": "test_verify.py::"
     "test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found",
-    "Table.repair_partitions()": "test_repair.py::test_partition_metadata_is_added_and_migrated",
+    "Table.repairs.add_partition_metadata()": "test_repair.py::test_partition_metadata_is_added_and_migrated",
     "CALL repair_properties": "test_repair.py::test_lost_properties_are_recreated_and_wrong_ones_refused",
     "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
     "CALL show_savepoints": "test_savepoints.py::test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted",
@@ -129,7 +131,8 @@ def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None
 def test_what_messages_name_in_python_is_a_method_of_tables_for_a_procedure_that_there_is() -> None:
     page = (ROOT / "docs/sql.md").read_text()
     for procedure, method in CALLS.items():
-        assert hasattr(Table, method.removeprefix("Table.").partition("(")[0]), method
+        *holder, name = method.removeprefix("Table.").partition("(")[0].split(".")
+        assert hasattr({"services": Services, "savepoints": Savepoints}[holder[0]] if holder else Table, name), method
         assert f"| `{procedure.removeprefix('CALL ').partition('(')[0]}` |" in page, procedure
 
 

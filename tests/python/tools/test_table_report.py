@@ -48,7 +48,7 @@ def page(history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
     table: Any = SimpleNamespace(
         name="trips & <more>",
         path="/lake/trips",
-        type=merganser.TableType.MERGE_ON_READ,
+        table_type=merganser.TableType.MERGE_ON_READ,
         record_key=("id",),
         ordering_by=("ts",),
         merge_mode="EVENT_TIME_ORDERING",

@@ -23,12 +23,12 @@ _HISTORY = ("instant", "operation", "state", "inserted", "updated", "deleted", "
 def info(spark: SparkSession, given: Given) -> Rows | Result:
     """Show what a table is: type, keys, merge rule, size, newest commit."""
     table = Table.load(spark, given.table)
-    slices = table.file_slices()
+    slices = table.inspect.file_slices()
     newest = table.history(1)
     found: dict[str, Any] = {
         "name": table.name,
         "path": table.path,
-        "type": table.type.value,
+        "type": table.table_type.value,
         "version": table.version,
         "record_key": list(table.record_key),
         "partition_by": list(table.partition_by),
@@ -93,7 +93,7 @@ def history(spark: SparkSession, given: Given, limit: int, archived: bool) -> Ro
 @on_table
 def slices(spark: SparkSession, given: Given) -> Rows | Result:
     """List the newest file slice of every file group, with its logs."""
-    found = Table.load(spark, given.table).file_slices()
+    found = Table.load(spark, given.table).inspect.file_slices()
     grid = [
         {
             "partition": one.partition_path or None,
@@ -123,7 +123,7 @@ def config(spark: SparkSession, given: Given, defaults: bool, stored: bool) -> R
     if stored:
         rows: Rows = [{"property": name, "value": value} for name, value in table.properties.items()]
         return Result(rows, grid=rows)
-    found = table.merge_config(options=dict(given.options))
+    found = table.inspect.merge_config(options=dict(given.options))
     order = [*found.conflicts, *(one for one in (found if defaults else found.changed) if one.conflict is None)]
     grid = [
         {"setting": one.setting, "value": one.value, "source": one.source, "conflict": one.conflict} for one in order
@@ -188,7 +188,7 @@ def explain(spark: SparkSession, given: Given, key: str, partition: str | None) 
     except json.JSONDecodeError as error:
         raise click.UsageError(f"KEY begins like JSON and is none ({error}): {key}") from None
     wanted = tuple(parsed) if isinstance(parsed, list) else parsed
-    found = Table.load(spark, given.table).explain_record(wanted, partition=partition, options=dict(given.options))
+    found = Table.load(spark, given.table).inspect.explain(wanted, partition=partition, options=dict(given.options))
     return Result(found.to_dict(), text=found.to_string(), failed=not found.found)
 
 

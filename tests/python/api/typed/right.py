@@ -65,7 +65,12 @@ def writes(table: Table, changes: DataFrame) -> str:
 def reads(table: Table) -> DataFrame:
     last = table.history(limit=1)[0]
     count: int = table.count("fare > 1", as_of=datetime(2026, 1, 31))
-    print(count, table.merge_config()["hoodie.index.type"], table.check_keys().duplicate_keys, table.file_slices()[0])
+    print(
+        count,
+        table.inspect.merge_config()["hoodie.index.type"],
+        table.inspect.check_keys().duplicate_keys,
+        table.inspect.file_slices()[0],
+    )
     return table.df(as_of=last, columns=["id", F.col("ts")], where=F.col("ts") > 0)
 
 

@@ -317,7 +317,7 @@ def test_a_table_may_store_the_setting(sql: Sql) -> None:
 def test_a_late_delete_in_a_log_is_explained(sql: Sql) -> None:
     table = stored(sql, "mor")
     sql.run(merge(table, source(LATE, NEWER), DELETE))
-    late, newer = (Table.load(sql.spark, table).explain_record(key).versions[-1] for key in (1, 3))
+    late, newer = (Table.load(sql.spark, table).inspect.explain(key).versions[-1] for key in (1, 3))
     assert (late.version, late.decision, newer.version, newer.decision) == ("delete", "lost", "delete", "deleted")
     assert "ts" in late.reason
     entry = Table.load(sql.spark, table).history()[0]

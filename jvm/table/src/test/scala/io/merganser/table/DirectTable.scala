@@ -56,8 +56,10 @@ final class DirectTable(
 
   private def view(now: Timeline) = new TableView(storage, config, now)
 
+  private def snapshot(now: Timeline) = TableSnapshot(storage, config, rule, columns, LogVisibility(now))
+
   private def reader(now: Timeline, requested: StructType = columns) =
-    new SliceReader(storage, config, rule, columns, requested, LogVisibility(now))
+    snapshot(now).reader(requested)
 
   /** The rows that a reader sees now. */
   def rows: Seq[Change] = rows(timeline)
@@ -117,7 +119,7 @@ final class DirectTable(
       groups: Seq[GroupChange],
       readerOf: ChangeImages => ImageReader = _.reader()
   ): Seq[(String, Seq[(Option[Change], Option[Change])])] = {
-    val images = readerOf(new ChangeImages(storage, config, rule, columns, None))
+    val images = readerOf(new ChangeImages(snapshot(timeline)))
     groups.map(_.instant).distinct.map { instant =>
       instant -> groups.filter(_.instant == instant).flatMap { group =>
         val open = images.open(group)
@@ -136,7 +138,7 @@ final class DirectTable(
     val now       = timeline
     val slices    = view(now).allSlices(view(now).partitions).toIndexedSeq
     val inserting = LogInserts.in(slices, config, now, areBuckets = false)
-    val history   = new RecordHistory(storage, config, rule, columns, LogVisibility(now), None, "UTC", key)
+    val history   = new RecordHistory(snapshot(now), "UTC", key)
     slices.indices.groupBy(i => slices(i).group).toSeq.map { case (group, at) =>
       val inserts = at.indices.filter(i => inserting(at(i))).toSet
       history.of(CandidateGroup(group.partitionPath, group.fileId, at.map(slices), inserts, None))
@@ -153,7 +155,7 @@ final class DirectTable(
     val written = now.completed.flatMap(now.metadata(_).allStats).map(s =>
       FileNames.path(s.partitionPath, s.fileName) -> s.numWrites).toMap
     val bases  = new BaseFileCheck(storage, config, now.completedInstants, now.history, None, written, None, None)
-    val replay = new SliceReplay(storage, config, rule, columns, LogVisibility(now), None, None)
+    val replay = new SliceReplay(snapshot(now), None)
     view(now).slices.flatMap(slice => slice.base.toSeq.flatMap(bases.of(slice, _)) ++ replay.of(slice))
   }
 
@@ -344,7 +346,7 @@ final class DirectTable(
       val slices  = LogCompactionSelection.current(now.compactionPlan(instant), view(now), now)
       val visible = LogVisibility(now).copy(maxInstant = instant.requested)
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
-        val logs = new SliceReader(storage, config, rule, columns, rowSchema, visible).logVersions(slice)
+        val logs = TableSnapshot(storage, config, rule, columns, visible).reader(rowSchema).logVersions(slice)
         try writer(transaction).appendLog(slice, logs.merge, logs.layout,
             WriteToken(task, transaction.runNumber, task.toLong), rule.columns(columns).nonEmpty, logs.instants)
         finally logs.close()

@@ -93,7 +93,7 @@ final class ChangeScan(
     // True for both rows of a change or for none.
     val onKeys = filters.filter(f => f.references.nonEmpty && f.references.forall(keys))
     ChangeReaderFactory(
-      new ChangeImages(table.storage, table.config, stored, table.schema, table.rowKey, rows.needed, onKeys), rows)
+      new ChangeImages(table.snapshot(stored), rows.needed, onKeys), rows)
   }
 }
 

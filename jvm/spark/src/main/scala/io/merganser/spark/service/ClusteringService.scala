@@ -223,13 +223,10 @@ object ClusteringService
       settings: WriteConfig,
       transaction: Transaction
   ): Work[Either[String, ClusteringResult]] = {
-    val seen    = columnsAsOf(table, instant)
-    val schema  = seen.schema
-    val run     = transaction.runNumber
-    val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
-    val reader =
-      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible,
-        rowKey = table.rowKey)
+    val seen   = columnsAsOf(table, instant)
+    val schema = seen.schema
+    val run    = transaction.runNumber
+    val reader = table.snapshot(settings.rule, seen).reader(SliceWriter.rowSchema(schema))
     val files  = WriterOptions.writer(session, table, schema, transaction, settings)
     val target = plan.targetFileBytes.getOrElse(settings.clustering.sizes.targetFileBytes)
     val writer = files.copy(baseOptions = files.baseOptions.copy(maxFileBytes = target))

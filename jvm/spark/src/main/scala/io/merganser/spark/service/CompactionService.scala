@@ -11,15 +11,7 @@ import io.merganser.table.file.FileGroupId
 import io.merganser.table.options.{CompactionStrategy, Options}
 import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{
-  FileSlice,
-  LogVisibility,
-  PlannedSlices,
-  SliceReader,
-  SliceWriter,
-  TableView,
-  TaskFiles
-}
+import io.merganser.table.slice.{FileSlice, PlannedSlices, SliceWriter, TableView, TaskFiles}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -171,15 +163,12 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    val seen    = columnsAsOf(table, instant)
-    val schema  = seen.schema
-    val plan    = table.timeline.compactionPlan(instant)
-    val slices  = PlannedSlices.of(table.storage, table.config, table.view, plan)
-    val run     = transaction.runNumber
-    val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
-    val reader =
-      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible,
-        rowKey = table.rowKey)
+    val seen   = columnsAsOf(table, instant)
+    val schema = seen.schema
+    val plan   = table.timeline.compactionPlan(instant)
+    val slices = PlannedSlices.of(table.storage, table.config, table.view, plan)
+    val run    = transaction.runNumber
+    val reader = table.snapshot(settings.rule, seen).reader(SliceWriter.rowSchema(schema))
     val writer = WriterOptions.writer(session, table, schema, transaction, settings)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       TaskFiles.write(writer, run) { token =>

@@ -7,7 +7,7 @@ import io.merganser.table.commit.{CommitRequest, Transaction, Work, WriteBasis}
 import io.merganser.table.options.IndexType
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, OperationType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -60,9 +60,7 @@ private[service] object EmptiedGroups {
       settings: WriteConfig,
       slices: Seq[FileSlice]
   ): Seq[FileSlice] = {
-    val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    val reader = new SliceReader(table.storage, table.config, settings.rule, table.schema, key,
-      LogVisibility(table.timeline), rowKey = table.rowKey)
+    val reader = table.reader(settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
     Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       it.filter { slice =>
         val rows = reader.rows(slice)

@@ -7,7 +7,7 @@ import io.merganser.spark.write.{TableCommit, WriterOptions}
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
 import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, TableView, TaskFiles}
+import io.merganser.table.slice.{FileSlice, SliceWriter, TableView, TaskFiles}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -65,7 +65,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
   ): Seq[FileSlice] =
     if (candidates.isEmpty) Nil
     else {
-      val reader      = readerOf(table, table, settings, LogVisibility(table.timeline))
+      val reader      = table.reader(settings.rule, SliceWriter.rowSchema(table.schema))
       val leastBlocks = settings.compaction.logs.leastBlocks
       // Hudi reads partial rows wrongly where a table has versions of its columns: they are not written again.
       val takesPartial = table.logsPartialRows || table.config.version < 8
@@ -138,15 +138,6 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
     }
   }
 
-  private def readerOf(
-      table: OpenTable,
-      seen: OpenTable,
-      settings: WriteConfig,
-      visible: LogVisibility
-  ): SliceReader =
-    new SliceReader(table.storage, table.config, settings.rule, seen.schema, SliceWriter.rowSchema(seen.schema),
-      visible, rowKey = table.rowKey)
-
   /** Merges the logs of the slices of the plan, each into one log. */
   private def rewrite(
       session: SparkSession,
@@ -160,10 +151,10 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
     val seen   = columnsAsOf(table, instant)
     val schema = seen.schema
     val run    = transaction.runNumber
+    val stored = table.snapshot(settings.rule, seen)
     // In version 6 a planned file may have blocks of later writes.
-    val visible =
-      LogVisibility(table.timeline).copy(maxInstant = instant.requested, history = seen.timeline.history)
-    val reader  = readerOf(table, seen, settings, visible)
+    val visible = stored.visibility.copy(maxInstant = instant.requested)
+    val reader  = stored.copy(visibility = visible).reader(SliceWriter.rowSchema(schema))
     val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
     val deleted = settings.rule.readsDeletes(schema)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>

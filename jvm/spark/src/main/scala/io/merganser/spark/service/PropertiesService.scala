@@ -14,7 +14,7 @@ import io.merganser.table.service.{
   RecreatedProperties
 }
 import io.merganser.table.settings.{KeylessTable, TableAccess}
-import io.merganser.table.slice.{LogVisibility, SliceReader, SliceWriter}
+import io.merganser.table.slice.SliceWriter
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.Path
@@ -93,7 +93,7 @@ object PropertiesService {
       table.view.slicesOneByOne(most = 1).take(1).foreach { slice =>
         val columns = SliceWriter.rowSchema(table.schema)
         val rule    = scala.util.Try(StoredRule.of(config, Nil)).getOrElse(StoredRule.Unmerged)
-        val reader  = new SliceReader(storage, config, rule, table.schema, columns, LogVisibility(table.timeline))
+        val reader  = table.reader(rule, columns)
         val rows    = reader.rows(slice)
         val some =
           try rows.take(Sample).map(_.copy()).toList

@@ -5,7 +5,7 @@ import io.merganser.spark.write.place.KeyBuckets
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, OpenedFiles, RecordHistory}
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogInserts, LogVisibility}
+import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.timeline.Action
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -107,9 +107,8 @@ object RecordSearch {
       key: String,
       groups: Seq[CandidateGroup]
   ): Seq[GroupHistory] = {
-    val history = new RecordHistory(table.storage, table.config, settings.rule, table.schema,
-      LogVisibility(table.timeline), table.rowKey, session.sessionState.conf.sessionLocalTimeZone, key)
-    val tasks = math.min(groups.size, 4 * session.sparkContext.defaultParallelism)
+    val history = new RecordHistory(table.snapshot(settings.rule), session.sessionState.conf.sessionLocalTimeZone, key)
+    val tasks   = math.min(groups.size, 4 * session.sparkContext.defaultParallelism)
     ServiceStep(session, table, "explain a record") {
       Partitions.collect(session.sparkContext.parallelize(groups, tasks))(_.map(history.of))
     }

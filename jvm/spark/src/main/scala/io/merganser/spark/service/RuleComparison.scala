@@ -6,7 +6,7 @@ import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.{NewTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{FileSlice, SliceReader}
 import io.merganser.table.verify.{GroupComparison, OtherRule, RuleDifference, RuleReplay}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -94,8 +94,8 @@ object RuleComparison {
     val groups = table.view.allSlices(table.view.partitions).filter(slice => current(slice.group))
       .groupBy(_.group).toSeq.sortBy { case (group, _) => (group.partitionPath, group.fileId) }
       .map(group => ofOneRule(table, group._2.sortBy(_.baseInstant).toIndexedSeq)).filter(_.nonEmpty)
-    val replay = new RuleReplay(table.storage, table.config, settings.rule, other, table.schema,
-      LogVisibility(table.timeline), table.rowKey, session.sessionState.conf.sessionLocalTimeZone, most)
+    val replay =
+      new RuleReplay(table.snapshot(settings.rule), other, session.sessionState.conf.sessionLocalTimeZone, most)
     val found =
       if (groups.isEmpty) Nil
       else {

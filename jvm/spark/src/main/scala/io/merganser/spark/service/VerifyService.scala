@@ -7,7 +7,7 @@ import io.merganser.spark.write.place.{IndexResolver, KeyBuckets, StoredKeyForm}
 import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{FileSlice, SliceReader}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
@@ -249,9 +249,8 @@ object VerifyService {
         val place = KeyBuckets.of(settings, table)
         val bases = new BaseFileCheck(table.storage, config, table.timeline.completedInstants, table.timeline.history,
           table.rowKey, written(slices), place, ofRow)
-        val replay = new SliceReplay(table.storage, config, settings.rule, table.schema, LogVisibility(table.timeline),
-          table.rowKey, place)
-        val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
+        val replay = new SliceReplay(table.snapshot(settings.rule), place)
+        val tasks  = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
         ServiceStep(session, table, "verify") {
           val shared = session.sparkContext.parallelize(slices, tasks)
           Partitions.collect(shared)(_.flatMap(SliceChecks.run(_, bases, replay)))
@@ -261,8 +260,7 @@ object VerifyService {
     def replayed(slices: Seq[Replayed]): Seq[Finding] =
       if (slices.isEmpty) Nil
       else {
-        val replay = new SliceReplay(table.storage, config, settings.rule, table.schema, LogVisibility(table.timeline),
-          table.rowKey, place = None)
+        val replay = new SliceReplay(table.snapshot(settings.rule), place = None)
         ServiceStep(session, table, "verify older file slices") {
           val tasks = math.min(slices.size, 4 * session.sparkContext.defaultParallelism)
           Partitions.collect(session.sparkContext.parallelize(slices, tasks))(_.flatMap(SliceChecks.older(_, replay)))

@@ -6,8 +6,9 @@ import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.DroppedColumns
-import io.merganser.table.slice.{RowKey, TableView, TimeTravel}
+import io.merganser.table.slice.{LogVisibility, RowKey, SliceReader, TableSnapshot, TableView, TimeTravel}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
@@ -34,6 +35,17 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   /** How keys are computed from rows; None if they are stored, and where the table has no columns yet. */
   lazy val rowKey: Option[RowKey] =
     if (config.storesKeys || schema.isEmpty) None else Some(KeyColumns.ofRow(SparkSession.active, config, schema))
+
+  /**
+   * The table's rows, for readers in tasks.
+   *
+   * @param columnsOf whose columns they have
+   */
+  def snapshot(rule: StoredRule, columnsOf: OpenTable = this): TableSnapshot = TableSnapshot(storage, config, rule,
+    columnsOf.schema, LogVisibility(timeline).copy(history = columnsOf.timeline.history), rowKey)
+
+  /** @param projected columns to return; see [[SliceReader]] */
+  def reader(rule: StoredRule, projected: StructType): SliceReader = snapshot(rule).reader(projected)
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 

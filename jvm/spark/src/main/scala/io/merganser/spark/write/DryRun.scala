@@ -7,7 +7,7 @@ import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, PreviewedRow, SliceReader}
+import io.merganser.table.slice.{FileSlice, PreviewedRow}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
@@ -86,10 +86,8 @@ object DryRun {
       most: Int
   ): Seq[(Long, Seq[PreviewedRow])] = {
     val columns = table.schema
-    val reader = new SliceReader(table.storage, table.config, settings.rule, columns,
-      StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)), LogVisibility(table.timeline),
-      rowKey = table.rowKey)
-    val shown = new ValueJson(session.sessionState.conf.sessionLocalTimeZone)
+    val reader  = table.reader(settings.rule, StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)))
+    val shown   = new ValueJson(session.sessionState.conf.sessionLocalTimeZone)
     Partitions.collect(session.sparkContext.parallelize(slices, slices.size)) { it =>
       it.map { slice =>
         val open = reader.sortedRows(slice, null)

@@ -10,7 +10,7 @@ import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{LogVisibility, SliceReader}
+import io.merganser.table.slice.SliceReader
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -88,11 +88,8 @@ private[write] final case class WriteTasks(
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(
       settings.storedKeys)
 
-  private[write] def keyReader: SliceReader = {
-    val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline),
-      rowKey = table.rowKey)
-  }
+  private[write] def keyReader: SliceReader =
+    table.reader(settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
 
   /** Persists rows until the write ends; see [[PersistedRows]]. */
   private[write] def persisted(rows: RDD[InternalRow], columns: StructType): PersistedRows = {
@@ -132,10 +129,8 @@ private[write] final case class WriteTasks(
 
   private def previewing(rows: Int): Previewing = {
     val columns = CompiledRule.layoutSchema(incoming.layout, schema, config, settings.rule)
-    val reader =
-      new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline),
-        rowKey = table.rowKey)
-    Previewing(rows, session.sessionState.conf.sessionLocalTimeZone, settings.rule, schema, reader)
+    Previewing(rows, session.sessionState.conf.sessionLocalTimeZone, settings.rule, schema,
+      table.reader(settings.rule, columns))
   }
 
   private def toLogs: LogWrites = {
@@ -154,9 +149,7 @@ private[write] final case class WriteTasks(
           schema).map(schema(_))))
     val reader = needed.map { requested =>
       val columns = CompiledRule.layoutSchema(requested, schema, config, settings.rule)
-      val reader =
-        new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline),
-          rowKey = table.rowKey)
+      val reader  = table.reader(settings.rule, columns)
       StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty, keyReader)

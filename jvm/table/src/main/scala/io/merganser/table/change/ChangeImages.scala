@@ -3,11 +3,8 @@ package io.merganser.table.change
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.log.ChangeLogReader
-import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{LogVisibility, RowKey, SliceReader, SliceRows}
-import io.merganser.table.storage.Storage
+import io.merganser.table.slice.{LogVisibility, SliceReader, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.sources.Filter
@@ -33,35 +30,29 @@ trait OpenImages extends Closeable {
  * How changes are read in tasks: from the change files of a commit, or by comparing the slice after the commit with the
  * slice before it, both read as any reader reads them.
  *
- * @param rule    the rule that the table stores
- * @param columns the table's data columns
- * @param rowKey  how keys are computed, in a table that stores none
+ * @param table   of any of its timelines
  * @param needed  names of the columns whose values are returned; others may be null in images of a row that is only
  *                before or after the commit: no comparison needs them
  * @param keyFilters filters that refer to record key columns only; changes that do not satisfy them may be missing, or
  *                   have one of their two rows only
  */
 final class ChangeImages(
-    private[change] val storage: Storage,
-    private[change] val config: TableConfig,
-    rule: StoredRule,
-    private[change] val columns: StructType,
-    rowKey: Option[RowKey],
+    private[change] val table: TableSnapshot,
     needed: String => Boolean = _ => true,
     keyFilters: Seq[Filter] = Nil
 ) extends Serializable {
 
   /** Columns of rows of which nothing is compared. */
-  private[change] val some = StructType(columns.filter(c => needed(c.name)))
+  private[change] val some = StructType(table.columns.filter(c => needed(c.name)))
 
   /** Columns of rows that are compared; the record key is the last one. */
-  private[change] val keyed = StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey))
+  private[change] val keyed = StructType(table.columns :+ MetaColumns.schema(MetaColumns.RecordKey))
 
   /** For one file group after the other, in a task. */
   def reader(): ImageReader = new ImageReader(this)
 
   private[change] def slices(visibility: LogVisibility, requested: StructType): SliceReader =
-    new SliceReader(storage, config, rule, columns, requested, visibility, keyFilters, keyFilters, rowKey = rowKey)
+    new SliceReader(table.copy(visibility = visibility), requested, keyFilters, keyFilters)
 }
 
 /**
@@ -75,7 +66,8 @@ final class ImageReader private[change] (
     maxKeys: Int = LogKeys.MaxExact,
     maxBytes: Long = AppendedRows.MaxBytes
 ) {
-  import images.{columns, config, keyed, some, storage}
+  import images.{keyed, some}
+  import images.table.{columns, config, storage}
 
   private lazy val comparedRows = new ImageProjections(columns, keyOrdinal = columns.length)
   private lazy val storedBefore = ImageProjections.image(columns)

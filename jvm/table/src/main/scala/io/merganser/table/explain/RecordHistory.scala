@@ -6,11 +6,8 @@ import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.change.ChangeReason
 import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 import io.merganser.table.index.StoredBloomFilter
-import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, VersionReceiver}
-import io.merganser.table.storage.Storage
+import io.merganser.table.slice.{FileSlice, SliceReader, TableSnapshot, VersionReceiver}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sources.EqualTo
 import org.apache.spark.sql.types.StructType
@@ -25,22 +22,17 @@ import scala.collection.mutable
  * A base file is read if the range and the Bloom filter in its footer admit the key; the logs of a slice if its base
  * file has it, or if they may have inserted it. What lost against a row of a copy-on-write table is in no file.
  *
- * @param columns the table's data columns
- * @param zone    in which timestamps are shown
+ * @param zone in which timestamps are shown
  */
 final class RecordHistory(
-    storage: Storage,
-    config: TableConfig,
-    rule: StoredRule,
-    columns: StructType,
-    visibility: LogVisibility,
-    rowKey: Option[RowKey],
+    table: TableSnapshot,
     zone: String,
     key: String
 ) extends Serializable {
-  private val reader = new SliceReader(storage, config, rule, columns,
-    StructType(columns ++ MetaColumns.schema), visibility, keyFilters = Seq(EqualTo(MetaColumns.RecordKey, key)),
-    rowKey = rowKey)
+  import table.{columns, config, rule, storage}
+
+  private val reader = new SliceReader(table, StructType(columns ++ MetaColumns.schema),
+    keyFilters = Seq(EqualTo(MetaColumns.RecordKey, key)))
 
   /**
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING if a clean removed a file meanwhile, and what

@@ -7,9 +7,8 @@ import io.merganser.table.base.{BaseFileFooter, BaseFileSection, RecentRows}
 import io.merganser.table.file.{FileGroupId, FileNames, LogFile}
 import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.{CompiledRule, StoredRule}
+import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.execution.merganser.RowsToBatches
@@ -24,32 +23,26 @@ import java.io.Closeable
 /**
  * Reads file slices of one table: base file and log files go through the one merge.
  *
- * @param rule        the rule that the table stores
  * @param projected   columns to return, data and meta columns in any order; other columns that the merge needs are read
  *                    too and follow them in the rows
  * @param filters     filters that may prune row groups of a base file; rows that do not satisfy them may be returned
  * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
  *                    none, so they may also prune the input of a merge
  * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
- * @param rowKey      how record keys are computed, in a table that stores none
  */
 final class SliceReader(
-    storage: Storage,
-    config: TableConfig,
-    rule: StoredRule,
-    tableSchema: StructType,
+    table: TableSnapshot,
     projected: StructType,
-    visibility: LogVisibility,
     filters: Seq[Filter] = Nil,
     keyFilters: Seq[Filter] = Nil,
-    bufferBytes: Long = SliceReader.DefaultBufferBytes,
-    rowKey: Option[RowKey] = None
+    bufferBytes: Long = SliceReader.DefaultBufferBytes
 ) extends Serializable {
+  import table.{config, rowKey, rule, storage, visibility}
 
-  private val requested = Milliseconds.like(projected, tableSchema)
+  private val requested = Milliseconds.like(projected, table.columns)
 
   /** The columns of the rows, the requested ones first. */
-  val schema: StructType = CompiledRule.layoutSchema(requested, tableSchema, config, rule)
+  val schema: StructType = CompiledRule.layoutSchema(requested, table.columns, config, rule)
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
@@ -58,7 +51,7 @@ final class SliceReader(
 
   /** What a rule compares that takes each row from one version as a whole. */
   private lazy val ofDecision =
-    new DerivedColumns(config, CompiledRule.layoutSchema(new StructType, tableSchema, config, rule), rowKey)
+    new DerivedColumns(config, CompiledRule.layoutSchema(new StructType, table.columns, config, rule), rowKey)
 
   private lazy val ofKeys =
     new DerivedColumns(config, StructType(schema.filter(_.name == MetaColumns.RecordKey)), rowKey)

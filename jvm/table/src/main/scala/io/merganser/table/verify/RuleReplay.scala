@@ -7,8 +7,7 @@ import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows}
-import io.merganser.table.storage.Storage
+import io.merganser.table.slice.{FileSlice, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType
@@ -58,22 +57,17 @@ final case class OtherRule(config: TableConfig, rule: StoredRule)
  * write has written its row; rows that a compaction or clustering has written again are none. A row that is gone from a
  * later base file was deleted.
  *
- * @param columns the table's data columns
- * @param most    examples to return
+ * @param most examples to return
  */
 final class RuleReplay(
-    storage: Storage,
-    config: TableConfig,
-    rule: StoredRule,
+    table: TableSnapshot,
     other: OtherRule,
-    columns: StructType,
-    visibility: LogVisibility,
-    rowKey: Option[RowKey],
     zone: String,
     most: Int
 ) extends Serializable {
-  private val reader = new SliceReader(storage, config, rule, columns, StructType(columns ++ MetaColumns.schema),
-    visibility, rowKey = rowKey)
+  import table.columns
+
+  private val reader = table.reader(StructType(columns ++ MetaColumns.schema))
 
   /**
    * @param slices of one file group, oldest first

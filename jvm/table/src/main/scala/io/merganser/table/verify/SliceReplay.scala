@@ -3,11 +3,8 @@ package io.merganser.table.verify
 import io.merganser.merge.Version
 import io.merganser.merge.buffer.{KeyTrace, SortedMerge, StoredDeletes, VersionCursor}
 import io.merganser.table.explain.ValueJson
-import io.merganser.table.properties.TableConfig
-import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, RowKey, SliceReader, SliceRows}
-import io.merganser.table.storage.Storage
+import io.merganser.table.slice.{FileSlice, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -21,20 +18,15 @@ import scala.collection.mutable
  * as a compaction does, row by row; as copy-on-writes of the logs' blocks do; one version after the other; and, where
  * the rule's laws allow it, in reverse order. In a task, whose memory has the versions of the slice.
  *
- * @param columns the table's data columns
- * @param place   of keys in a table of buckets
+ * @param place of keys in a table of buckets
  */
 final class SliceReplay(
-    storage: Storage,
-    config: TableConfig,
-    rule: StoredRule,
-    columns: StructType,
-    visibility: LogVisibility,
-    rowKey: Option[RowKey],
+    table: TableSnapshot,
     place: Option[KeyPlace]
 ) extends Serializable {
-  private val reader = new SliceReader(storage, config, rule, columns,
-    StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)), visibility, rowKey = rowKey)
+  import table.columns
+
+  private val reader = table.reader(StructType(columns :+ MetaColumns.schema(MetaColumns.RecordKey)))
 
   /**
    * @param compacted the slice that a compaction made of this one, whose base file has to have its rows

@@ -72,7 +72,7 @@ object TableReads {
     }
 
     private def reader =
-      new SliceReader(storage, config, rule, schema, projection, LogVisibility(timeline), rowKey = rowKey)
+      TableSnapshot(storage, config, rule, schema, LogVisibility(timeline), rowKey).reader(projection)
 
     def rows(): Seq[String] = schema.simpleString +: view.slices.flatMap { slice =>
       val rows = reader.rows(slice)

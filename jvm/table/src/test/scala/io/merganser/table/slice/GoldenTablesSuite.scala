@@ -82,7 +82,7 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val rule = StoredRule.of(config, Nil)
 
     private def reader(projection: StructType) =
-      new SliceReader(storage, config, rule, schema, projection, LogVisibility(timeline), rowKey = rowKey)
+      TableSnapshot(storage, config, rule, schema, LogVisibility(timeline), rowKey).reader(projection)
 
     /** The tables that store no keys have one key column. */
     private def rowKey: Option[RowKey] = if (config.storesKeys) None

@@ -4,7 +4,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, LogVisibility, SliceReader, TableFileReader}
+import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, TableFileReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
@@ -77,13 +77,11 @@ private[place] case object AnyKey extends KeyForms {
 /** Searches the keys of a table for one of each form: by the footers of base files where these show it. */
 private[place] final class KeyScan(table: OpenTable, rule: StoredRule, forms: KeyForms) extends Serializable {
   private val keyColumn = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-  private val merging =
-    new SliceReader(table.storage, table.config, rule, table.schema, keyColumn, LogVisibility(table.timeline),
-      rowKey = table.rowKey)
-  private val storage = table.storage
-  private val config  = table.config
-  private val rowKey  = table.rowKey
-  private val history = table.timeline.history
+  private val merging   = table.reader(rule, keyColumn)
+  private val storage   = table.storage
+  private val config    = table.config
+  private val rowKey    = table.rowKey
+  private val history   = table.timeline.history
 
   /**
    * At most one key of each form.

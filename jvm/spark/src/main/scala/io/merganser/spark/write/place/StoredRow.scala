@@ -3,7 +3,7 @@ package io.merganser.spark.write.place
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
@@ -26,10 +26,8 @@ private[place] object StoredRow {
   def of(settings: WriteConfig, table: OpenTable, slice: FileSlice, fields: Seq[String]): Option[StoredRow] = {
     val names   = fields.map(_.takeWhile(_ != '.'))
     val columns = StructType(table.schema.filter(f => names.contains(f.name)))
-    val reader = new SliceReader(table.storage, table.config, settings.rule, table.schema,
-      StructType(MetaColumns.schema(MetaColumns.RecordKey) +: columns), LogVisibility(table.timeline),
-      rowKey = table.rowKey)
-    val rows = reader.rows(slice)
+    val reader  = table.reader(settings.rule, StructType(MetaColumns.schema(MetaColumns.RecordKey) +: columns))
+    val rows    = reader.rows(slice)
     try if (rows.hasNext) Some(StoredRow(rows.next().copy(), reader.schema)) else None
     finally rows.close()
   }

@@ -8,7 +8,7 @@ import io.merganser.table.options.IndexType
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter}
+import io.merganser.table.slice.{FileSlice, SliceReader, SliceWriter}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
@@ -121,8 +121,7 @@ private[spark] final case class DuplicateKeys(
     Partitions.map(sorted)(new RepeatedKeys(_, compares): Iterator[InternalRow])
   }
 
-  private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule,
-    table.schema, columns, LogVisibility(table.timeline), rowKey = table.rowKey)
+  private def reader(columns: StructType): SliceReader = table.reader(settings.rule, columns)
 
   /** Completion times of the writes on the timeline; those of older ones are before them. */
   private def completionTimes: Map[String, String] =

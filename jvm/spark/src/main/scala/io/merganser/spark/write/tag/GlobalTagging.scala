@@ -8,7 +8,7 @@ import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{FileSlice, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -96,10 +96,8 @@ private[write] final case class GlobalTagging(
     StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false),
       session.sparkContext.collectionAccumulator[Int], IndexResolver.usesFilters(settings.index))
 
-  private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule,
-    table.schema,
-    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns,
-    LogVisibility(table.timeline), rowKey = table.rowKey)
+  private def reader(columns: StructType): SliceReader = table.reader(settings.rule,
+    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns)
 
   private def partitionPath: Expression =
     KeyColumns.pathOf(session, settings.keyed(config), incoming.data, compiled.layout.schema)

@@ -4,7 +4,6 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.slice.{LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -71,12 +70,9 @@ final case class KeyLookup(
     (found, new LookupCounts(slices.listed.size, readSlices))
   }
 
-  private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan = {
-    val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline),
-      rowKey = table.rowKey)
-    StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), readSlices,
+  private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan =
+    StoredKeyScan(session, table, stored, StoredKeys.AndLive(table.reader(rule, stored)), KeyOrder(byPath), readSlices,
       filters)
-  }
 }
 
 object KeyLookup {

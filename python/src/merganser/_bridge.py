@@ -88,7 +88,12 @@ class Bridge(Transport):
         return json.loads(response)
 
     def _progress(self, what: str) -> AbstractContextManager[None]:
-        return progress(self._spark.sparkContext, what, lambda: step_of(self._entry))
+        return progress(self._spark.sparkContext, what, self._step)
+
+    def _step(self) -> Callable[[], str]:
+        """What the next call of this thread is doing, such as ``delete files: 120 of 3000``."""
+        caller = self._entry.caller()
+        return lambda: str(self._entry.progress(caller))
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -152,22 +157,6 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
 
 def _java(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {word: column._jc for word, column in columns.items()}
-
-
-def step_of(entry: Any) -> Callable[[], str]:
-    """What the next call of this thread is doing, such as ``delete files: 120 of 3000``.
-
-    Args:
-        entry: ``PythonBridge`` in the JVM, where the thread of this one makes its calls.
-    """
-    caller = entry.caller()
-    return lambda: str(entry.progress(caller))
-
-
-def steps_of(spark: SparkSession) -> Callable[[], Callable[[], str]]:
-    """:func:`step_of` in a session, for ``progress``."""
-    jvm: Any = spark._jvm
-    return lambda: step_of(jvm.io.merganser.spark.python.PythonBridge)
 
 
 def words(method: str) -> str:

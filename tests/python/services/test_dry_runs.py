@@ -18,7 +18,7 @@ import merganser
 from merganser import MerganserError, MergeMode, Table, TableType
 from merganser._calls import services
 from merganser._statements import Statements
-from merganser.cli.services import dry_run_service
+from merganser.cli.services import dry_run
 from merganser.services import Services
 
 PAGE = (ROOT / "docs" / "dry-runs.md").read_text()
@@ -316,7 +316,7 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
 def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_run() -> None:
     listed = PAGE[PAGE.index("| service | steps |") : PAGE.index("The name of the procedure that runs a service")]
     method = inspect.getdoc(Services.dry_run)
-    command = dry_run_service.help
+    command = dry_run.help
     assert services()
     for name in services():
         assert f"`{name}`" in listed, name

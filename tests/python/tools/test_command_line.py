@@ -19,6 +19,7 @@ from places import ROOT
 from pyspark.sql import SparkSession
 
 import merganser
+from merganser._calls import calls
 from merganser.cli import _arguments, commands, main
 from merganser.cli._arguments import every_option, on_table
 from merganser.cli._run import _quiet_log
@@ -189,6 +190,16 @@ def test_the_commands_of_a_page_are_parsed(page: str) -> None:
         commands().commands[name].make_context(name, words)
 
 
+def test_an_option_has_the_type_the_default_and_the_help_of_its_parameter() -> None:
+    (limit,) = (one for one in calls()["archive_commits"]["parameters"] if one["name"] == "min_commits")
+    options = {one.name: one for one in commands().commands["archive"].params if isinstance(one, click.Option)}
+    found = options["min_commits"]
+    assert found.help is not None
+    assert found.help.lower() == f"{limit['doc']}; default: {limit['default']}.".lower()
+    assert isinstance(found.type, click.IntRange)
+    assert options["dry_run"].is_flag
+
+
 def test_completion_scripts_are_printed_for_each_shell(printed: Run) -> None:
     scripts: dict[str, Any] = {shell: printed("completion", shell) for shell in ("bash", "zsh", "fish")}
     assert all("_MERGANSER_COMPLETE" in script for script in scripts.values())
@@ -199,8 +210,8 @@ def test_a_command_runs_again_by_its_pause_alone_whatever_its_parameters_are_cal
 ) -> None:
     pauses: list[int | None] = []
     monkeypatch.setattr(_arguments, "run", lambda answer, request: pauses.append(request.every) or 0)
-    named_so = click.command()(on_table(click.option("--every")(lambda spark, given, every: [])))
-    paused = click.command()(on_table(every_option(lambda spark, given, every: [])))
+    named_so = on_table(click.option("--every")(lambda given, every: []))
+    paused = on_table(every_option(lambda given, pause: []))
     for command in (named_so, paused):
         command.main(["a table", "--every", "5m"], standalone_mode=False)
         command.main(["a table"], standalone_mode=False)

@@ -15,9 +15,6 @@ import click
 from merganser._version import __version__
 from merganser.cli import inspection, services, setup
 
-#: Modules with a list of ``COMMANDS``.
-GROUPS = (inspection, services, setup)
-
 
 class _Commands(click.Group):
     """Commands in the order in which they are listed. ``TABLE COMMAND`` is the same as ``COMMAND TABLE``."""
@@ -45,20 +42,9 @@ def commands() -> click.Group:
         epilog="merganser COMMAND --help has more.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    top.params.append(
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            expose_value=False,
-            is_eager=True,
-            callback=_print_version,
-            help="Show the version of the package and exit.",
-        )
-    )
-    for group in GROUPS:
-        for command in group.COMMANDS:
-            top.add_command(command)
-    return top
+    for command in (*inspection.COMMANDS, *services.COMMANDS, *setup.COMMANDS):
+        top.add_command(command)
+    return click.version_option(__version__, message="%(prog)s %(version)s")(top)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,9 +64,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("merganser: aborted", err=True)
         return 130
     return code if isinstance(code, int) else 0
-
-
-def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        click.echo(f"merganser {__version__}")
-        ctx.exit()

@@ -1,17 +1,17 @@
-"""Arguments that commands share, and the types of their values."""
+"""Arguments that commands share, and those that are parameters of a call."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
 from pyspark.sql import SparkSession
 
-from merganser.cli._run import Request, Result, Rows, run
+from merganser._calls import calls
+from merganser.cli._run import Given, Request, Result, Rows, run
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -42,68 +42,42 @@ class Pause(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generi
 
 POSITIVE = click.IntRange(min=1)
 
-Command = Callable[..., "Rows | Result"]
-
-table_argument = click.argument("table", metavar="TABLE")
-
 limit_option = click.option(
     "--limit", type=POSITIVE, default=20, show_default=True, metavar="N", help="Most rows to print."
 )
 
-
-class Every(click.Option):
-    """The pause after which a command runs again. By its class, as a command may have a parameter of its name."""
-
-
 every_option = click.option(
     "--every",
-    cls=Every,
+    "pause",
     type=Pause(),
     help="Run again and again, with this pause, such as 60s, 5m or 1h, until the process is ended.",
 )
 
-_SESSION = (
-    click.option(
-        "--master", metavar="MASTER", help="Where Spark runs, such as local[2]; default: Spark's own configuration."
-    ),
-    click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://localhost:15002."),
-    click.option("--conf", "conf", type=Pair(), multiple=True, help="A setting of the Spark session; may be repeated."),
-    click.option("--json", "json", is_flag=True, help="Print one line of JSON for each run."),
-)
+steps_option = click.option("--dry-run", is_flag=True, help="Change nothing, and list what would be done.")
 
-_OPTION = click.option(
-    "--option",
-    "options",
+SESSION: list[click.Parameter] = [
+    click.Option(
+        ["--master"], metavar="MASTER", help="Where Spark runs, such as local[2]; default: Spark's own configuration."
+    ),
+    click.Option(["--remote"], metavar="URL", help="A Spark Connect server, such as sc://localhost:15002."),
+    click.Option(["--conf"], type=Pair(), multiple=True, help="A setting of the Spark session; may be repeated."),
+    click.Option(["--json"], is_flag=True, help="Print one line of JSON for each run."),
+]
+
+_OPTION = click.Option(
+    ["--option", "options"],
     type=Pair(),
     multiple=True,
     help="A setting of this command by its hoodie.* name; may be repeated.",
 )
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a command is given: the table, and its settings by their ``hoodie.*`` names."""
+def on_table(function: Callable[..., Rows | Result]) -> click.Command:
+    """Make a function of :class:`Given` and own arguments a command, with its name and its documentation.
 
-    table: str
-    options: list[tuple[str, str]]
-
-
-def session_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the session and of the output."""
-    for option in reversed(_SESSION):
-        function = option(function)
-    return function
-
-
-def on_table(function: Command) -> Callable[..., Any]:
-    """Make a function of session, :class:`Given` and own arguments one of a command line.
-
-    It gets the table as its first argument, ``--option``, the session's options and ``--json`` as its last options, and
-    returns the exit code. Decorators of its own arguments are below this one.
+    The command's first argument is the table; its last options are ``--option``, those of the session and ``--json``.
+    It returns the exit code. Decorators of its own arguments are below this one.
     """
-
-    own: list[click.Parameter] = getattr(function, "__click_params__", [])
-    pause = next((one.name for one in own if isinstance(one, Every)), None)
 
     @functools.wraps(function)
     def command(
@@ -117,15 +91,42 @@ def on_table(function: Command) -> Callable[..., Any]:
     ) -> int:
         if master is not None and remote is not None:
             raise click.UsageError("--master and --remote exclude each other.")
-        given = Given(table, list(options))
-        request = Request(master, remote, dict(conf), json, None if pause is None else more[pause])
 
         def answer(spark: SparkSession) -> Rows | Result:
-            return function(spark, given, **more)
+            return function(Given(spark, table, dict(options)), **more)
 
-        return run(answer, request)
+        return run(answer, Request(master, remote, dict(conf), json, more.get("pause")))
 
-    command.__click_params__ = []  # type: ignore[attr-defined]
-    _OPTION(session_options(command))
-    command.__click_params__ += own  # type: ignore[attr-defined]
-    return table_argument(command)
+    made = click.command()(command)
+    made.params = [click.Argument(["table"], metavar="TABLE"), *made.params, _OPTION, *SESSION]
+    return made
+
+
+def parameters(call: str, *names: str, **options: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add options for parameters of a call, of their types, and with what they mean.
+
+    Args:
+        call: Its name.
+        names: Parameters whose options have their names.
+        options: Parameters whose options have other names, such as ``predicate="--where"``.
+    """
+    known = {one["name"]: one for one in calls()[call]["parameters"]}
+    flags = {**{name: f"--{name.replace('_', '-')}" for name in names}, **options}
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name, flag in reversed(flags.items()):
+            function = click.option(flag, name, **_shape(known[name]))(function)
+        return function
+
+    return add
+
+
+def _shape(parameter: dict[str, Any]) -> dict[str, Any]:
+    """The type and the help of an option for a parameter."""
+    doc = parameter["doc"].removeprefix("true: ")
+    sentence = doc[:1].upper() + doc[1:]
+    if parameter["type"] == "BOOLEAN":
+        return {"is_flag": True, "help": f"{sentence}."}
+    default = "" if parameter["default"] is None else f"; default: {parameter['default']}"
+    number = {"type": POSITIVE, "metavar": "N"} if parameter["type"] == "INT" else {}
+    return {**number, "help": f"{sentence}{default}."}

@@ -40,12 +40,13 @@ def print_grid(rows: Sequence[dict[str, Any]], out: TextIO) -> None:
 def print_fields(rows: Sequence[dict[str, Any]], out: TextIO) -> None:
     """Print each row as lines of names and values."""
     terminal = console(out)
-    for row in rows:
+    for number, row in enumerate(rows):
+        if number:
+            terminal.print()
         present = {name: value for name, value in row.items() if value is not None}
         width = max(map(len, present), default=0)
         for name, value in present.items():
             terminal.print(Text.assemble((f"{name:<{width}}", "bold"), "  ", shown(value)), soft_wrap=True)
-        terminal.print()
 
 
 def print_text(text: str, out: TextIO) -> None:

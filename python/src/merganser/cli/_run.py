@@ -18,11 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
-from merganser._expressions import string
-from merganser._progress import progress
+from merganser._calls import calls
+from merganser._transport import transport_for
 from merganser.cli._output import print_fields, print_grid, print_json, print_text
 from merganser.errors import MerganserError
 from merganser.session import session
+from merganser.table import Table
 
 Rows = list[dict[str, Any]]
 
@@ -49,13 +50,41 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a command is given: the session, the table's name or path, and settings by their ``hoodie.*`` names."""
+
+    spark: SparkSession
+    name: str
+    options: Mapping[str, str]
+
+    @property
+    def table(self) -> Table:
+        return Table.load(self.spark, self.name)
+
+    def call(self, call: str, **arguments: Any) -> Rows:
+        """The rows of a call for the table, by the call's columns; arguments that are ``None`` are left out."""
+        takes_options = any(one["name"] == "options" for one in calls()[call]["parameters"])
+        # A table whose properties are lost is found by its path alone.
+        place = {"path" if call == "repair_properties" else "table": self.name}
+        return transport_for(self.spark).rows(call, self.options if takes_options else None, **place, **arguments)
+
+    def steps(self, call: str, **arguments: Any) -> Result:
+        """What a call of a service would do, with those of its arguments that its dry run has."""
+        dry_run = calls()[call]["dry_run"]
+        taken = {name: value for name, value in arguments.items() if name in dry_run["parameters"]}
+        return steps(self.call("dry_run_service", service=dry_run["service"], **taken))
+
+
+@dataclass(frozen=True)
 class Result:
-    """What a command returns where plain rows, printed as lines of names and values, do not suffice."""
+    """What a command returns; plain rows are those of a result that is printed as lines of names and values."""
 
     rows: Any
     """The value printed with ``--json``: rows, or another value that JSON has."""
     grid: Rows | None = None
-    """Rows to show as a table on a terminal."""
+    """Rows to show on a terminal; ``None``: the same."""
+    as_fields: bool = False
+    """Whether each row is shown as lines of names and values; else they are a table."""
     text: str | None = None
     """Text to show on a terminal instead."""
     failed: bool = False
@@ -65,6 +94,11 @@ class Result:
 
 
 Answer = Callable[[SparkSession], Union[Rows, Result]]
+
+
+def steps(rows: Rows) -> Result:
+    """The steps of a dry run."""
+    return Result(rows, empty="nothing would be done")
 
 
 def run(answer: Answer, request: Request) -> int:
@@ -79,26 +113,6 @@ def run(answer: Answer, request: Request) -> int:
     except KeyboardInterrupt:
         return 0 if request.every is not None else 130
     return 1 if isinstance(result, Result) and result.failed else 0
-
-
-def call(spark: SparkSession, procedure: str, arguments: Mapping[str, Any], options: list[tuple[str, str]]) -> Rows:
-    """The rows of a CALL, by the procedure's names of columns; arguments that are ``None`` are left out."""
-    named = [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
-    if options:
-        pairs = ", ".join(literal(text) for pair in options for text in pair)
-        named.append(f"options => map({pairs})")
-    with _progress(spark, procedure), _interruptible(spark):
-        rows = spark.sql(f"CALL {procedure}({', '.join(named)})").collect()
-    return [row.asDict(recursive=True) for row in rows]
-
-
-def literal(value: object) -> str:
-    """A value as a literal of SQL."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    return string(str(value))
 
 
 def repeat(
@@ -131,22 +145,6 @@ def repeat(
             break
         end.wait(min(request.every * 2**failures, max(request.every, _LONGEST_PAUSE_S)))
     return result
-
-
-def _progress(spark: SparkSession, procedure: str) -> contextlib.AbstractContextManager[None]:
-    if not hasattr(spark, "_jvm"):
-        return contextlib.nullcontext()  # a client of Spark Connect has no view of the server's tasks
-    from merganser._bridge import steps_of
-
-    return progress(spark.sparkContext, procedure, steps_of(spark))
-
-
-def _interruptible(spark: SparkSession) -> contextlib.AbstractContextManager[None]:
-    if not hasattr(spark, "_jvm"):
-        return contextlib.nullcontext()
-    from merganser._bridge import interruptible
-
-    return interruptible(spark)
 
 
 @contextmanager
@@ -206,19 +204,16 @@ def _ended() -> Iterator[threading.Event]:
 
 def _print(result: Rows | Result, request: Request, out: TextIO) -> None:
     """Print a result. With ``--every`` nothing is printed for runs without rows."""
-    given = result if isinstance(result, Result) else Result(result)
-    if not given.rows and request.every is not None:
+    found = result if isinstance(result, Result) else Result(result, as_fields=True)
+    if not found.rows and request.every is not None:
         return
     if request.json:
-        print_json(given.rows, out)
-    elif given.text is not None:
-        print_text(given.text, out)
-    elif not given.rows:
-        print_text(given.empty, out)
-    elif given.grid is not None:
-        print_grid(given.grid, out)
+        print_json(found.rows, out)
+    elif found.text is not None or not found.rows:
+        print_text(found.empty if found.text is None else found.text, out)
     else:
-        print_fields(given.rows, out)
+        show = print_fields if found.as_fields else print_grid
+        show(found.rows if found.grid is None else found.grid, out)
     out.flush()
 
 
@@ -226,5 +221,5 @@ def _print_error(error: Exception, request: Request, out: TextIO, err: TextIO) -
     condition = error.condition if isinstance(error, MerganserError) else type(error).__name__
     if request.json:
         print_json({"error": condition, "message": str(error)}, out)
-    sentence = str(error).partition(";\n'")[0].replace("CALL show_commits", "merganser history")  # without Spark's plan
+    sentence = str(error).partition(";\n'")[0].replace("Table.history()", "merganser history")  # without Spark's plan
     print(f"merganser: {sentence}", file=err, flush=True)

@@ -7,7 +7,7 @@ import sys
 import click
 from pyspark.errors import PySparkException
 
-from merganser.cli._arguments import session_options
+from merganser.cli._arguments import SESSION
 from merganser.cli._output import print_json, print_text
 from merganser.cli._run import Request, open_session
 from merganser.diagnosis import Diagnosis, Finding, doctor, installed
@@ -16,10 +16,9 @@ from merganser.session import jar_path
 from merganser.table import Table
 
 
-@click.command("doctor")
+@click.command("doctor", params=SESSION.copy())
 @click.argument("table", metavar="[TABLE]", required=False)
 @click.option("--no-session", is_flag=True, help="Look only at what is installed, and start no session.")
-@session_options
 def doctor_command(
     table: str | None,
     no_session: bool,

@@ -25,6 +25,21 @@ class PackagesSuite extends AnyFunSuite {
       "io.merganser.below uses io.merganser.above in Below.scala: val above = io.merganser.above.Above"))
   }
 
+  test("no circle of files that use each other has more than three files, but for those of these packages") {
+    val sources = mainSources(Paths.get(System.getProperty("merganser.root")))
+    val circles = fileCycles(sources).filter(_.size > 3)
+    assert(circles.map(_.head.packageName) == LongCircles.toSeq.sorted, circles.map(_.map(_.file)).mkString("\n"))
+  }
+
+  test("a circle of files is found, whichever file it begins with") {
+    val rule   = Source("Rule.scala", "io.merganser.one", Seq("trait Rule", "object Rules { new Newest }"))
+    val newest = Source("Newest.scala", "io.merganser.one", Seq("class Newest extends Rule { \"Other\" }"))
+    val other  = Source("Other.scala", "io.merganser.one", Seq("class Other(rule: Rule)"))
+    val apart  = Source("Apart.scala", "io.merganser.two", Seq("class Apart(newest: Newest)"))
+    Seq(rule, newest, other, apart).permutations.foreach(sources =>
+      assert(fileCycles(sources).map(_.map(_.file).toSet) == Seq(Set("Rule.scala", "Newest.scala"))))
+  }
+
   test("no two classes have one simple name, but for the options of SQL and those of Java and Scala programs") {
     val sources = mainSources(Paths.get(System.getProperty("merganser.root")))
     assert(sharedNames(sources).keySet == Set("Options"))
@@ -60,6 +75,34 @@ private object PackagesSuite {
 
   private val TopLevel =
     """(?:(?:private|protected)(?:\[\w+\])? |(?:final|sealed|abstract|case|implicit|public|static) )*(?:class|object|trait|interface|enum) (\w+).*""".r
+
+  private val Text = "\"(?:\\\\.|[^\"\\\\])*\"".r
+  private val Name = "\\b[A-Z]\\w*".r
+
+  /**
+   * Packages with one circle of more than three files: rules and the choice among them, names in texts of statements,
+   * options and their checks, footers and their sections, transactions and what they roll back, records and their
+   * schemas.
+   */
+  val LongCircles: Set[String] = Set("merge", "spark.sql", "spark.write", "table.base", "table.commit", "table.options",
+    "table.timeline").map("io.merganser." + _)
+
+  /** Files of one package that use each other's top-level classes, directly or by way of others; each circle once. */
+  def fileCycles(sources: Seq[Source]): Seq[Seq[Source]] =
+    sources.groupBy(_.packageName).toList.sortBy(_._1).flatMap { case (_, files) =>
+      val owner = files.flatMap(f => f.lines.collect { case TopLevel(name) => name -> f.file }).toMap
+      val uses = files.groupBy(_.file).map { case (file, all) =>
+        file -> all.flatMap(_.lines).flatMap(l => Name.findAllIn(Text.replaceAllIn(l, ""))).flatMap(owner.get)
+          .filter(_ != file).toSet
+      }
+      def reachable(known: Set[String]): Set[String] = {
+        val more = known ++ known.flatMap(uses)
+        if (more == known) known else reachable(more)
+      }
+      val reached = uses.map { case (file, used) => file -> reachable(used) }
+      val circles = uses.keys.filter(f => reached(f)(f)).map(f => reached(f).filter(reached(_)(f))).toSet
+      circles.toList.map(names => files.filter(f => names(f.file))).sortBy(_.head.file)
+    }
 
   /** Names of top-level classes that several packages have, with these packages; a line of Spark may replace a file. */
   def sharedNames(sources: Seq[Source]): Map[String, Set[String]] =

@@ -30,15 +30,15 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
 
   /** Our table by name or, in the namespace `merganser`, by path; else that of the session catalog. */
   override def loadTable(name: Identifier): Table =
-    if (MerganserTable.isPath(name)) MerganserTable.ofPath(SparkSession.active, name)
+    if (CatalogTables.isPath(name)) CatalogTables.ofPath(SparkSession.active, name)
     else ours(name) match {
-      case Some(entry) => MerganserTable.ofCatalog(SparkSession.active, entry)
+      case Some(entry) => CatalogTables.ofCatalog(SparkSession.active, entry)
       case None        => super.loadTable(name)
     }
 
   /** The entry of one of our tables in Spark's catalog. */
   private def ours(name: Identifier): Option[CatalogTable] =
-    CatalogBridge.catalogTable(SparkSession.active, name).filter(entry => NewCatalogTable.isOurs(entry.provider))
+    CatalogBridge.catalogTable(SparkSession.active, name).filter(entry => CatalogTables.isOurs(entry.provider))
 
   override def loadTable(name: Identifier, version: String): Table = loadTable(name) match {
     case ours: MerganserTable => ours.asOf(version)
@@ -51,11 +51,11 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   }
 
   override def tableExists(name: Identifier): Boolean =
-    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(SparkSession.active, name.name))
+    if (CatalogTables.isPath(name)) TableConfig.exists(OpenTable.storage(SparkSession.active, name.name))
     else super.tableExists(name)
 
   override def alterTable(name: Identifier, changes: TableChange*): Table =
-    if (MerganserTable.isPath(name)) {
+    if (CatalogTables.isPath(name)) {
       TableAlteration.ofFolder(SparkSession.active, name.name, s"merganser.`${name.name}`", changes)
       loadTable(name)
     } else ours(name) match {
@@ -67,12 +67,12 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
 
   /** @throws MerganserException DROP_BY_PATH */
   override def dropTable(name: Identifier): Boolean = {
-    MerganserTable.refuseDropOfPath(name)
+    CatalogTables.refuseDropOfPath(name)
     super.dropTable(name)
   }
 
   override def purgeTable(name: Identifier): Boolean = {
-    MerganserTable.refuseDropOfPath(name)
+    CatalogTables.refuseDropOfPath(name)
     super.purgeTable(name)
   }
 
@@ -169,7 +169,7 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     if (isOurs(properties)) {
       val session  = SparkSession.active
       val existing = CatalogBridge.catalogTable(session, name)
-      existing.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
+      existing.filterNot(t => CatalogTables.isOurs(t.provider)).foreach { other =>
         throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name,
           "format" -> other.provider.getOrElse("none"))
       }
@@ -181,5 +181,5 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     }
 
   private def isOurs(properties: Properties): Boolean =
-    NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
+    CatalogTables.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
 }

@@ -53,7 +53,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
   }
 
   override def tableExists(name: Identifier): Boolean =
-    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(session, name.name))
+    if (CatalogTables.isPath(name)) TableConfig.exists(OpenTable.storage(session, name.name))
     else folders.table(name).isDefined
 
   override def loadTable(name: Identifier): Table = load(name)
@@ -63,8 +63,8 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
   override def loadTable(name: Identifier, timestamp: Long): Table = load(name).asOfTime(timestamp)
 
   private def load(name: Identifier): MerganserTable =
-    if (MerganserTable.isPath(name)) MerganserTable.ofPath(session, name)
-    else MerganserTable.ofFolder(session, placeOf(name), label(name))
+    if (CatalogTables.isPath(name)) CatalogTables.ofPath(session, name)
+    else CatalogTables.ofFolder(session, placeOf(name), label(name))
 
   private def placeOf(name: Identifier): String =
     folders.table(name).getOrElse(throw new NoSuchTableException(name)).toString
@@ -93,14 +93,14 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
   }
 
   override def alterTable(name: Identifier, changes: TableChange*): Table = {
-    val path = if (MerganserTable.isPath(name)) name.name else placeOf(name)
+    val path = if (CatalogTables.isPath(name)) name.name else placeOf(name)
     TableAlteration.ofFolder(session, path, label(name), changes)
     load(name)
   }
 
   /** A table that is located elsewhere keeps its files. */
   override def dropTable(name: Identifier): Boolean = {
-    MerganserTable.refuseDropOfPath(name)
+    CatalogTables.refuseDropOfPath(name)
     folders.remove(name)
   }
 
@@ -181,7 +181,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
 
   private def requireNew(name: Identifier, properties: Described): Unit = {
     requireNamespace(name.namespace)
-    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => NewCatalogTable.isOurs(Some(p))).foreach {
+    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => CatalogTables.isOurs(Some(p))).foreach {
       other =>
         throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other,
           "catalog" -> catalog)

@@ -7,12 +7,10 @@ import io.merganser.spark.capture.Expressions._
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.WriteResult
-import io.merganser.spark.write.place.PersistedRows
 import io.merganser.table.options.Options
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 
 /**
@@ -180,17 +178,4 @@ private final class ApplyChanges(session: SparkSession, path: String, target: Ch
     if (tables.size > 1)
       throw MerganserException("CHANGES_OF_SEVERAL_TABLES", "count" -> tables.size,
         "tables" -> tables.take(5).mkString(", "), "first" -> tables.head)
-}
-
-/** Frames that are computed once and kept for as long as a batch is applied. */
-private final class Persisted(session: SparkSession) {
-  private var kept = List.empty[PersistedRows]
-
-  def apply(frame: DataFrame): DataFrame = {
-    val rows = new PersistedRows(frame.queryExecution.toRdd, frame.schema)
-    kept = rows :: kept
-    SparkBridge.internalCreateDataFrame(session, rows.rows, frame.schema)
-  }
-
-  def release(): Unit = kept.foreach(_.close())
 }

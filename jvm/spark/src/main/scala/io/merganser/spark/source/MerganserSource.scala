@@ -5,7 +5,6 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.change.ChangeData
 import io.merganser.spark.frame.{FrameWrite, PartitionBy}
 import io.merganser.spark.stream.{StreamSink, TableStream}
-import io.merganser.table.options.IgnoredOptions
 import io.merganser.table.settings.ReadConfig
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
@@ -16,7 +15,6 @@ import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister, StreamSin
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.slf4j.LoggerFactory
 
 import java.util
 import scala.collection.JavaConverters._
@@ -117,13 +115,4 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
       throw if (several.isEmpty) MerganserException("PATH_MISSING", "format" -> shortName())
       else MerganserException("PATHS_SEVERAL", "paths" -> several.mkString(", "))
     }
-}
-
-/** Logs once per read which of its options have no effect. */
-private[source] object IgnoredReadOptions {
-  private val Log = LoggerFactory.getLogger(classOf[MerganserSource])
-
-  def warn(table: String, read: ReadConfig): Unit =
-    if (read.ignored.nonEmpty)
-      Log.warn(s"options of a read of $table without effect: ${IgnoredOptions.described(read.ignored).mkString(", ")}")
 }

@@ -183,9 +183,6 @@ object NewCatalogTable {
     TableCatalog.PROP_IS_MANAGED_LOCATION, "path", "table_type"
   )
 
-  def isOurs(provider: Option[String]): Boolean =
-    provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
-
   /**
    * CREATE TABLE … USING merganser. Where LOCATION names a folder that already holds a table, that table is used as it
    * is, if the statement agrees with it.

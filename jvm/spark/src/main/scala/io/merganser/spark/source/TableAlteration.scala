@@ -59,14 +59,14 @@ object TableAlteration {
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
       val table = OpenTable.load(session, path)
       register = AlterColumns.run(session, path, changes)
-      FolderEntries.update(session, path) { entry =>
+      updateEntry(session, path) { entry =>
         entry.copy(columns = entry.columns.map(declared =>
           AlterColumns.applied(label, DeclaredColumns.over(table.schema, declared), changes,
             table.config.partitionFields)))
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
-      FolderEntries.update(session, path)(entry =>
+      updateEntry(session, path)(entry =>
         entry.copy(properties = withoutRule(edited(entry.properties, changes, _ => true), changes)))
     register()
   }
@@ -106,13 +106,17 @@ object TableAlteration {
     ()
   }
 
+  /** Changes what a table stores for its catalog. */
+  private[source] def updateEntry(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit =
+    update(session, path)(old => FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
+
   /** The changes to make: without the format that the table has, and with the name of a column that marks deletes. */
   private def effective(requested: Seq[TableChange]): Seq[TableChange] =
     requested.filterNot(isOfFormat).map(AlterColumns.withFlagSpelled)
 
   /** Whether it sets the format to the one that the table has, as each run of a declarative pipeline does. */
   private def isOfFormat(change: TableChange): Boolean = change match {
-    case set: SetProperty => set.property == TableCatalog.PROP_PROVIDER && NewCatalogTable.isOurs(Some(set.value))
+    case set: SetProperty => set.property == TableCatalog.PROP_PROVIDER && CatalogTables.isOurs(Some(set.value))
     case _                => false
   }
 

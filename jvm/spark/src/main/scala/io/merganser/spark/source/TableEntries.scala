@@ -1,6 +1,5 @@
 package io.merganser.spark.source
 
-import io.merganser.table.properties.TableConfig
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
@@ -56,7 +55,7 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
       ignoreIfExists = false,
       validateLocation = false
     )
-    MerganserTable.ofCatalog(session, catalog.getTableMetadata(identifier(name)))
+    CatalogTables.ofCatalog(session, catalog.getTableMetadata(identifier(name)))
   }
 
   override def change(name: Identifier, table: NewCatalogTable): Unit = {
@@ -81,22 +80,14 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 
   override def add(name: Identifier, table: NewCatalogTable): MerganserTable = {
     folders.add(name, new Path(table.place))
-    MerganserTable.ofFolder(session, table.place.toString, label(name))
+    CatalogTables.ofFolder(session, table.place.toString, label(name))
   }
 
   override def change(name: Identifier, table: NewCatalogTable): Unit =
-    FolderEntries.update(session, table.place.toString)(before =>
+    TableAlteration.updateEntry(session, table.place.toString)(before =>
       entry(table).copy(properties = before.properties ++ entry(table).properties))
 
   private def entry(table: NewCatalogTable): FolderEntry =
     FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty),
       table.statementProperties ++ table.comment.map("comment" -> _))
-}
-
-object FolderEntries {
-
-  /** Changes what a table stores for its catalog. */
-  def update(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit =
-    TableAlteration.update(session, path)(old =>
-      FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
 }

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{LikeTable, MerganserTable, NamedTables, NewCatalogTable, OwnCatalog, TableNames}
+import io.merganser.spark.source.{CatalogTables, LikeTable, MerganserTable, NamedTables, OwnCatalog, TableNames}
 import io.merganser.table.options.Names
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException
@@ -41,8 +41,8 @@ object CreateTableLikes {
   private def plan(session: SparkSession, statement: LikeStatement): Option[LogicalPlan] =
     source(session, statement.source).flatMap { like =>
       statement.provider match {
-        case Some(other) if !NewCatalogTable.isOurs(Some(other)) => Some(ofOtherFormat(session, statement, other, like))
-        case _                                                   => ofOurFormat(session, statement, like)
+        case Some(other) if !CatalogTables.isOurs(Some(other)) => Some(ofOtherFormat(session, statement, other, like))
+        case _                                                 => ofOurFormat(session, statement, like)
       }
     }
 
@@ -67,7 +67,7 @@ object CreateTableLikes {
           case (_: OwnCatalog, _) => TableNames.named(session, name).collect { case ours: MerganserTable => ours }
           case (catalog, identifier) if catalog.name() == ForeignStatements.SessionCatalog =>
             val entry = CatalogBridge.catalogTable(session, identifier)
-            entry.filter(e => NewCatalogTable.isOurs(e.provider)).map(MerganserTable.ofCatalog(session, _))
+            entry.filter(e => CatalogTables.isOurs(e.provider)).map(CatalogTables.ofCatalog(session, _))
           case _ => None
         }
       catch { case NonFatal(e) if !e.isInstanceOf[MerganserException] => None } // a catalog that cannot be used

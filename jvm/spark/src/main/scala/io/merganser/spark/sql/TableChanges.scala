@@ -3,7 +3,7 @@ package io.merganser.spark.sql
 import io.merganser.merge.MerganserException
 import io.merganser.spark.change.ChangeData
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.source.{MerganserTable, TableNames}
+import io.merganser.spark.source.{CatalogTables, MerganserTable, TableNames}
 import io.merganser.table.options.Options
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
@@ -84,7 +84,7 @@ object TableChanges {
   private def of(session: SparkSession, pathOrName: String): MerganserTable =
     TableNames.ours(session, pathOrName).getOrElse {
       val path = TableNames.pathOf(session, pathOrName)
-      MerganserTable.ofFolder(session, path, s"merganser.`${OpenTable.absolute(session, path)}`")
+      CatalogTables.ofFolder(session, path, s"merganser.`${OpenTable.absolute(session, path)}`")
     }
 
   private def invalid(reason: String): MerganserException =

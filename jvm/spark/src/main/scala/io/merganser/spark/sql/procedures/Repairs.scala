@@ -71,7 +71,8 @@ private object OrphanColumns {
 object RepairAddPartitionMeta extends TableProcedure {
   override val name = "repair_add_partition_meta"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
+  override val parameters: Seq[Parameter] =
+    Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
 
   override val result: StructType = Procedure.columns(
     "partition_path" -> StringType,
@@ -83,8 +84,9 @@ object RepairAddPartitionMeta extends TableProcedure {
     Some(Preview("repair_partitions")((scope, _) => ServicePreviews.repairedPartitions(scope)))
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    RepairService.partitions(table, arguments.settings(session, table)).add(DryRunArgument.of(arguments)).map { folder =>
-      Row(folder.path, if (folder.hasMetadata) "Yes" else "No", if (folder.isRepaired) "Repaired" else "None")
+    RepairService.partitions(table, arguments.settings(session, table)).add(DryRunArgument.of(arguments)).map {
+      folder =>
+        Row(folder.path, if (folder.hasMetadata) "Yes" else "No", if (folder.isRepaired) "Repaired" else "None")
     }
 }
 
@@ -92,7 +94,8 @@ object RepairAddPartitionMeta extends TableProcedure {
 object RepairMigratePartitionMeta extends TableProcedure {
   override val name = "repair_migrate_partition_meta"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
+  override val parameters: Seq[Parameter] =
+    Seq(Parameter.table, DryRunArgument.first, Parameter.path, Parameter.options)
 
   override val result: StructType = Procedure.columns(
     "partition_path" -> StringType,

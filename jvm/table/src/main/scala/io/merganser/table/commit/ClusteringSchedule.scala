@@ -95,7 +95,7 @@ object ClusteringSchedule {
           val alive = CompactionSchedule.runner(storage, config, found, expiredAfterMs)
           if (alive.isEmpty) {
             table.lock.requireHeld()
-            remove(storage, config, timeline, found)
+            remove(table, found)
           }
           alive
         case Some(_) => Some("it has been completed")
@@ -134,26 +134,27 @@ object ClusteringSchedule {
 
   /**
    * Rolls back the pending clusterings of file groups that a write is about to commit to; a run that is alive finds no
-   * plan at its commit. Call under the lock.
+   * plan at its commit.
    *
    * @param chosen by their instants
    */
   private[commit] def rollbackTouched(
-      storage: Storage,
-      config: TableConfig,
-      now: Timeline,
+      table: LockedTable,
       touched: Set[FileGroupId]
   )(chosen: String => Boolean): Unit =
-    now.plannedClusterings.filter { case (i, plan) => chosen(i.requested) && plan.fileGroups.exists(touched) }
-      .foreach { case (instant, _) => remove(storage, config, now, instant) }
+    table.timeline.plannedClusterings.filter { case (i, plan) =>
+      chosen(i.requested) && plan.fileGroups.exists(touched)
+    }
+      .foreach { case (instant, _) => remove(table, instant) }
 
   /**
    * Our claim first, whose files have markers: if this stops in between, a run that waits for the lock must not commit
    * files of which some are gone.
    */
-  private[commit] def remove(storage: Storage, config: TableConfig, now: Timeline, instant: Instant): Unit = {
+  private[commit] def remove(table: LockedTable, instant: Instant): Unit = {
+    import table.{config, storage}
     Claim.of(storage, config, instant.requested, instant.action).foreach(_ =>
       storage.delete(Claim.file(config, instant.requested, instant.action)))
-    Rollback.remove(storage, config, now, instant)
+    Rollback.remove(table, instant)
   }
 }

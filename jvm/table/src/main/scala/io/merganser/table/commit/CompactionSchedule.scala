@@ -105,7 +105,7 @@ object CompactionSchedule {
       import table.timeline
       timeline.find(instant.requested, Action.LogCompaction)
         .filter(found => !found.isCompleted && runner(storage, config, found, expiredAfterMs).isEmpty)
-        .map(Rollback.remove(storage, config, timeline, _)).isDefined
+        .map(Rollback.remove(table, _)).isDefined
     }
 
   /** Number of attempts; only the last one may list the table under the lock. */
@@ -134,7 +134,7 @@ object CompactionSchedule {
         case Some(found) if !found.isCompleted =>
           runner(storage, config, found, expiredAfterMs).toLeft {
             table.lock.requireHeld()
-            startRun(storage, config, found, timeline, withHeartbeat)
+            startRun(table, found, withHeartbeat)
           }
         case Some(_) => Left("it has been completed meanwhile")
         case None    => Left("it is not on the timeline any more")
@@ -142,13 +142,8 @@ object CompactionSchedule {
     }
   }
 
-  private def startRun(
-      storage: Storage,
-      config: TableConfig,
-      found: Instant,
-      timeline: Timeline,
-      options: Transaction.Options
-  ): Transaction = {
+  private def startRun(table: LockedTable, found: Instant, options: Transaction.Options): Transaction = {
+    import table.{config, storage, timeline}
     val claim = Claim.begin(options.heartbeatMs.getOrElse(HeartbeatMs))
     try {
       new Markers(storage, found.requested).prepare()

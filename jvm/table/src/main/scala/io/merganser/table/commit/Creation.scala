@@ -3,6 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.rule.StoredRule
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Storage, StorageFailure, TableLock}
 import io.merganser.table.timeline.Timeline
 import org.slf4j.LoggerFactory
@@ -58,11 +59,13 @@ object Creation {
   ): TableConfig =
     if (!TableConfig.exists(storage)) create(storage, properties)
     else
-      TableLock.hold(storage, lock) { _ =>
-        val config   = TableConfig.load(storage)
-        val timeline = Timeline.load(storage, config)
-        if (!isUnfinished(storage, config, timeline)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
-        timeline.pendingWrites.foreach(Rollback.remove(storage, config, timeline, _))
+      LockedTable.unchecked(storage, TableAccess(lock)) {
+        val config = TableConfig.load(storage)
+        (config, Timeline.load(storage, config))
+      } { table =>
+        import table.timeline
+        if (!isUnfinished(storage, table.config, timeline)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
+        timeline.pendingWrites.foreach(Rollback.remove(table, _))
         BucketMetadata.create(storage, TableConfig(properties))
         TableConfig.updateUnderLock(storage, _ => properties)
       }

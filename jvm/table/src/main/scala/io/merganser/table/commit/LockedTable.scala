@@ -2,25 +2,53 @@ package io.merganser.table.commit
 
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
-import io.merganser.table.storage.{Storage, TableLock}
-import io.merganser.table.timeline.{Action, Timeline}
+import io.merganser.table.storage.{Interrupts, Storage, TableLock}
+import io.merganser.table.timeline.{Action, InstantFile, InstantTime, Timeline}
 
 /**
- * A table that may be changed, while its lock is held.
+ * A table while its lock is held.
  *
  * @param config   the properties in whose layout the timeline was loaded
  * @param timeline loaded under the lock
  */
 private[table] final class LockedTable private (
-    storage: Storage,
+    val storage: Storage,
     val config: TableConfig,
     val timeline: Timeline,
     val lock: TableLock
 ) {
 
-  /** Puts an action on the timeline; see [[Transaction.announce]]. */
-  def announce(action: Action, content: Array[Byte]): String =
-    Transaction.announce(storage, config, timeline, action, content, lock)
+  /** With the timeline as it is now, also with what an unfinished restore takes back. */
+  def whole: LockedTable = new LockedTable(storage, config, Timeline.loadWhole(storage, config), lock)
+
+  /** With the timeline as it is now. */
+  def refreshed: LockedTable =
+    new LockedTable(storage, config, Timeline.load(storage, config, Some(timeline)), lock)
+
+  /**
+   * Puts an action on the timeline.
+   *
+   * @return its new instant
+   */
+  def announce(action: Action, content: Array[Byte]): String = {
+    val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
+    lock.requireHeld()
+    create(InstantFile.requested(instant, action), content)
+    instant
+  }
+
+  /** Begins an action that is on the timeline. */
+  def begin(instant: String, action: Action): Unit =
+    create(InstantFile.inflight(instant, action), Array.emptyByteArray)
+
+  /** Completes an action that is on the timeline. */
+  def complete(instant: String, action: Action, content: Array[Byte]): Unit = Interrupts.deferred {
+    lock.requireHeld()
+    create(InstantFile.completed(instant, timeline.nextCompletion, action), content)
+  }
+
+  private def create(name: String, content: Array[Byte]): Unit =
+    storage.createNew(s"${config.timelineFolder}/$name", content)
 }
 
 private[table] object LockedTable {
@@ -35,10 +63,9 @@ private[table] object LockedTable {
   def of[T](storage: Storage, opened: TableConfig, access: TableAccess, known: Option[Timeline] = None)(
       work: LockedTable => T
   ): T =
-    TableLock.hold(storage, access.lock) { lock =>
-      val timeline = Timeline.load(storage, opened, known)
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, access.permits)
-      work(new LockedTable(storage, opened, timeline, lock))
+    unchecked(storage, access)((opened, Timeline.load(storage, opened, known))) { table =>
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), table.timeline, access.permits)
+      work(table)
     }
 
   /**
@@ -58,10 +85,22 @@ private[table] object LockedTable {
     checked(storage, access)(TableConfig.repair(storage))(work)
 
   private def checked[T](storage: Storage, access: TableAccess)(config: => TableConfig)(work: LockedTable => T): T =
+    unchecked(storage, access) { val now = config; (now, Timeline.load(storage, now)) } { table =>
+      TableFeatures.requireWritable(storage, table.config, table.timeline, access.permits)
+      work(table)
+    }
+
+  /**
+   * Locks a table; whether it may be changed is decided by the caller.
+   *
+   * @param load the properties and the timeline; called under the lock
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT
+   */
+  def unchecked[T](storage: Storage, access: TableAccess)(load: => (TableConfig, Timeline))(
+      work: LockedTable => T
+  ): T =
     TableLock.hold(storage, access.lock) { lock =>
-      val now      = config
-      val timeline = Timeline.load(storage, now)
-      TableFeatures.requireWritable(storage, now, timeline, access.permits)
-      work(new LockedTable(storage, now, timeline, lock))
+      val (config, timeline) = load
+      work(new LockedTable(storage, config, timeline, lock))
     }
 }

@@ -6,7 +6,7 @@ import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{ChangeFiles, LostCommits}
-import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{
   CommitMetadata,
   CommitState,
@@ -69,18 +69,18 @@ object Rollback {
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
     if (!isNeeded) Nil
     else
-      TableLock.hold(storage, options.access.lock) { _ =>
-        // Loaded after the listing: a running write is on the timeline before its marker folder exists.
-        val timeline    = Timeline.load(storage, config)
+      // Loaded after the listing: a running write is on the timeline before its marker folder exists.
+      LockedTable.unchecked(storage, options.access)((config, Timeline.load(storage, config))) { table =>
+        import table.timeline
         val writes      = toRollBack(timeline)
         val clusterings = abandoned(timeline)
         writes.foreach(LostCommits.requireFailed(storage, config, timeline, _))
-        writes.foreach(remove(storage, config, timeline, _))
+        writes.foreach(remove(table, _))
         clusterings.foreach { instant =>
           Log.warn(s"clustering ${instant.requested} of $storage is rolled back: the process that ran it has died")
-          ClusteringSchedule.remove(storage, config, timeline, instant)
+          ClusteringSchedule.remove(table, instant)
         }
-        remains(timeline).foreach(removeRemains(storage, config, timeline, _))
+        remains(timeline).foreach(removeRemains(table, _))
         // An upgrade holds the lock as well.
         if (TableConfig.load(storage).layoutVersion == config.layoutVersion)
           TableUpgrade.remains(storage, config, timeline).foreach(storage.delete)
@@ -143,8 +143,8 @@ object Rollback {
         }
     }
 
-  /** Call under the table lock, with a timeline loaded under it. */
-  private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
+  private[table] def remove(table: LockedTable, instant: Instant): Unit = {
+    import table.{config, storage, timeline}
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
     val absent =
       removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
@@ -161,8 +161,9 @@ object Rollback {
    * Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. If
    * the history does not show which of these it is, nothing is deleted.
    */
-  private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
-    val state = timeline.commitState(instant)
+  private[table] def removeRemains(table: LockedTable, instant: String): Unit = {
+    import table.{config, storage}
+    val state = table.timeline.commitState(instant)
     val absent = state match {
       case CommitState.Committed(metadata) => removeUnnamed(storage, config, instant, metadata)
       case CommitState.NotCommitted =>

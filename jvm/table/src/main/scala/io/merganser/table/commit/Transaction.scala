@@ -8,7 +8,7 @@ import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrit
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.rule.RecordedRule
 import io.merganser.table.settings.{TableAccess, WriteConfig}
-import io.merganser.table.storage.{Interrupts, Parallel, Storage, StorageFailure, TableLock}
+import io.merganser.table.storage.{Interrupts, Parallel, Storage, StorageFailure}
 import io.merganser.table.timeline._
 import org.slf4j.LoggerFactory
 
@@ -78,8 +78,8 @@ final class Transaction private[table] (
           Conflicts.readAhead(options.opened.toSeq :+ known, ahead, instant, basis.listed)
           keys.addedByOthers(known, ahead).foreach(reason => throw conflict(reason))
         }
-        TableLock.hold(storage, options.access.lock) { lock =>
-          val now = reloaded(ahead)
+        LockedTable.unchecked(storage, options.access)((config, reloaded(ahead))) { table =>
+          val now = table.timeline
           now.readAhead(Conflicts.completedSince(ahead, now, instant))
           // Commits that others archived meanwhile may be conflicts too.
           val seen = now.withArchivedSince(known)
@@ -102,7 +102,7 @@ final class Transaction private[table] (
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           if (run.isEmpty)
-            ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)(i =>
+            ClusteringSchedule.rollbackTouched(table, touched ++ metadata.touched)(i =>
               options.rollsBackClustering || abandoned(i))
           MetadataTable.drop(storage, options.access.permits)
           BucketProperties.complete(storage, config)
@@ -111,7 +111,7 @@ final class Transaction private[table] (
           val listed = joined.extra ++
             AppTransactions.extend(now, options.transaction, instant, Some(transactions), options.transactionHours)
           val named = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
-          (complete(now, HistoryCommit.prepare(storage, now, instant, named), lock), absent)
+          (complete(table, HistoryCommit.prepare(storage, now, instant, named)), absent)
         }
       } catch {
         case e: MerganserException if Transaction.ConflictConditions(e.condition) =>
@@ -181,14 +181,13 @@ final class Transaction private[table] (
   /** True if a pending write was removed, false if it had completed, None if it was no longer on the timeline. */
   private def removeFiles(): Option[Boolean] = {
     end()
-    TableLock.hold(storage, options.access.lock) { _ =>
-      val now   = Timeline.load(storage, config)
-      val found = now.find(instant, action)
+    LockedTable.unchecked(storage, options.access)((config, Timeline.load(storage, config))) { table =>
+      val found = table.timeline.find(instant, action)
       found match {
-        case _ if run.isDefined                   => run.foreach(_.remove(now))
+        case _ if run.isDefined                   => run.foreach(_.remove(table.timeline))
         case Some(pending) if pending.isCompleted => ()
-        case Some(pending)                        => Rollback.remove(storage, config, now, pending)
-        case None                                 => Rollback.removeRemains(storage, config, now, instant)
+        case Some(pending)                        => Rollback.remove(table, pending)
+        case None                                 => Rollback.removeRemains(table, instant)
       }
       found.map(!_.isCompleted)
     }
@@ -203,14 +202,14 @@ final class Transaction private[table] (
   }
 
   /** Interrupts are deferred; otherwise a committed write could be reported as failed. */
-  private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = Interrupts.deferred {
-    val completion = now.nextCompletion
+  private def complete(table: LockedTable, metadata: CommitMetadata): Instant = Interrupts.deferred {
+    val completion = table.timeline.nextCompletion
     val name       = InstantFile.completed(instant, completion, action)
     val isReplace  = action.whenCompleted == Action.ReplaceCommit
     val content =
       if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace)
       else CommitMetadataJson.encode(metadata, isReplace)
-    lock.requireHeld()
+    table.lock.requireHeld()
     val file = s"${config.timelineFolder}/$name"
     try storage.createNew(file, content)
     catch {
@@ -397,31 +396,15 @@ object Transaction {
     if (!action.isWrite) throw new IllegalArgumentException(s"action '$action' is not begun here")
     val content =
       if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
-    val (instant, timeline) = TableLock.hold(storage, options.access.lock) { lock =>
-      val now      = requireSame(storage, config)
-      val timeline = Timeline.load(storage, config, options.opened)
-      TableFeatures.requireWritable(storage, now, timeline, options.access.permits)
-      val instant = announce(storage, config, timeline, action, content, lock)
+    def load(): Timeline = Timeline.load(storage, config, options.opened)
+    val (instant, timeline) = LockedTable.unchecked(storage, options.access)((config, load())) { table =>
+      TableFeatures.requireWritable(storage, requireSame(storage, config), table.timeline, options.access.permits)
+      val instant = table.announce(action, content)
       // Under the lock: others consider a pending write without a heartbeat dead.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
-      (instant, timeline)
+      (instant, table.timeline)
     }
     start(storage, config, instant, action, timeline, options)
-  }
-
-  /** Call under the lock. */
-  private[table] def announce(
-      storage: Storage,
-      config: TableConfig,
-      timeline: Timeline,
-      action: Action,
-      content: Array[Byte],
-      lock: TableLock
-  ): String = {
-    val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
-    lock.requireHeld()
-    storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, action)}", content)
-    instant
   }
 
   /** The marker folder is created before the inflight file: an inflight write without one belongs to another engine. */

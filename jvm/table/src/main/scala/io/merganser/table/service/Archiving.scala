@@ -78,7 +78,7 @@ final class Archiving(
     val writes = if (due.isEmpty) Nil else bounded(timeline, due)
     val all = (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
     if (all.nonEmpty) {
-      removeRemains(timeline, writes)
+      removeRemains(table, writes)
       move(timeline, all, table.lock)
     }
     Archived(all.size, all.headOption.map(_.requested), all.lastOption.map(_.requested),
@@ -177,12 +177,12 @@ final class Archiving(
    * Files that the commits do not name, and those of failed writes, which tasks wrote that outlived them: once the
    * timeline begins after them, all files with their instants count.
    */
-  private def removeRemains(timeline: Timeline, writes: Seq[Instant]): Unit = {
-    val pending = timeline.pending.map(_.requested).toSet
+  private def removeRemains(table: LockedTable, writes: Seq[Instant]): Unit = {
+    val pending = table.timeline.pending.map(_.requested).toSet
     writes.lastOption.foreach { last =>
       Markers.instants(storage).filter(instant =>
         InstantTime.parse(instant).isDefined && instant <= last.requested && !pending(instant)).foreach(
-        Rollback.removeRemains(storage, config, timeline, _))
+        Rollback.removeRemains(table, _))
     }
   }
 

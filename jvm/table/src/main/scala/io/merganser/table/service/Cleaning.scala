@@ -7,7 +7,7 @@ import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy, TableAccess}
 import io.merganser.table.slice.{ChangeFiles, TableView}
-import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
+import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
 
 /**
@@ -113,7 +113,7 @@ final class Cleaning(
           val now = table.timeline
           def publish(chosen: PlannedClean) = {
             val instant = table.announce(Action.Clean, CleanPlan.encode(chosen.plan, wholePath))
-            markInflight(instant)
+            table.begin(instant, Action.Clean)
             Some(instant -> chosen)
           }
           if (isUnaffected(seen, now)) Some(publish(planned))
@@ -132,10 +132,6 @@ final class Cleaning(
 
   private def wholePath(partition: String, name: String): String =
     storage.path(FileNames.path(partition, name)).toString
-
-  private def markInflight(instant: String): Unit =
-    storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Clean)}",
-      Array.emptyByteArray)
 
   /**
    * Whether a plan of an earlier timeline is still right: later writes and their plans read newer slices. A savepoint,
@@ -162,7 +158,7 @@ final class Cleaning(
         val plan = now.find(instant, Action.Clean).filterNot(_.isCompleted).flatMap { clean =>
           val plan = now.cleanPlan(clean)
           if (plan.isEmpty) discard(now, clean)
-          else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
+          else if (!now.hasFile(clean, InstantState.Inflight)) table.begin(instant, Action.Clean)
           plan
         }
         (now, plan)
@@ -207,12 +203,13 @@ final class Cleaning(
     // A failure leaves the clean pending, for the next one.
     Parallel.map(files, "delete files")(file => storage.delete(file.path))
     def elapsed = (System.nanoTime() - started) / 1000000L
-    val removed = TableLock.hold(storage, access.lock) { tableLock =>
-      val now = Timeline.load(storage, config, opened)
+    val removed = LockedTable.unchecked(storage, access)((config, Timeline.load(storage, config, opened))) { table =>
+      val now = table.timeline
       // Another process may have run it as well.
       now.find(instant, Action.Clean).filterNot(_.isCompleted).toSeq.flatMap { _ =>
         val removed = plan.partitions.filter(remove(_, now))
-        complete(now, instant, metadata(instant, plan, files, retained, removed, elapsed), tableLock)
+        table.complete(instant, Action.Clean,
+          CleanMetadata.encode(metadata(instant, plan, files, retained, removed, elapsed)))
         removed
       }
     }
@@ -236,14 +233,6 @@ final class Cleaning(
     CleanMetadata(instant, elapsedMs, partitions.values.map(_.deleted.size).sum, plan.earliest.map(_.requested),
       plan.lastCompleted, partitions, extra ++ plan.extra)
   }
-
-  private def complete(now: Timeline, instant: String, metadata: CleanMetadata, tableLock: TableLock): Unit =
-    Interrupts.deferred {
-      val file = InstantFile.completed(instant, now.nextCompletion, Action.Clean)
-      tableLock.requireHeld()
-      storage.createNew(s"${config.timelineFolder}/$file",
-        CleanMetadata.encode(metadata))
-    }
 
   /**
    * Removes a partition's folder, under the lock, if it holds no file. Not while a write is running, which may be about

@@ -1,10 +1,10 @@
 package io.merganser.table.service
 
-import io.merganser.table.commit.{MetadataTable, Rollback, TableFeatures, Transaction}
+import io.merganser.table.commit.{LockedTable, MetadataTable, Rollback, TableFeatures, Transaction}
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.log.LogWriter
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
+import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
@@ -80,30 +80,31 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
 
   private def run(plan: RestorePlanner => PlannedRestore): RestoreReport = {
     val started = System.nanoTime()
-    TableLock.hold(storage, options.access.lock) { held =>
+    LockedTable.unchecked(storage, options.access) {
       // An upgrade since the table was opened has changed its layout.
       val config = TableConfig.load(storage)
-      val seen   = Timeline.load(storage, config, options.opened.filter(_ => config == opened))
-      TableFeatures.requireWritable(storage, config, seen, options.access.permits, finishesRestore = true)
-      val planned = plan(planner(config, seen))
+      (config, Timeline.load(storage, config, options.opened.filter(_ => config == opened)))
+    } { table =>
+      import table.{config, timeline}
+      TableFeatures.requireWritable(storage, config, timeline, options.access.permits, finishesRestore = true)
+      val planned = plan(planner(config, timeline))
       if (planned.plan.instants.isEmpty) {
         // One that stopped before it had an effect is given up.
-        seen.unfinished.foreach(removePending(seen, _))
+        timeline.unfinished.foreach(removePending(timeline, _))
         report(None, planned, elapsed(started))
       } else {
         MetadataTable.drop(storage, options.access.permits)
-        val now     = withoutFailed(config, seen)
-        val instant = new Running(config, now, planned.plan, held).execute(started)
+        val instant = new Running(withoutFailed(table), planned.plan).execute(started)
         report(Some(instant), planned, elapsed(started))
       }
     }
   }
 
   /** Writes that failed are rolled back: none may complete onto what is removed. */
-  private def withoutFailed(config: TableConfig, seen: Timeline): Timeline = {
-    val failed = seen.pendingWrites.filterNot(i => seen.pendingClusterings(i.requested))
-    failed.foreach(Rollback.remove(storage, config, seen, _))
-    if (failed.isEmpty) seen else Timeline.load(storage, config, Some(seen))
+  private def withoutFailed(table: LockedTable): LockedTable = {
+    val failed = table.timeline.pendingWrites.filterNot(i => table.timeline.pendingClusterings(i.requested))
+    failed.foreach(Rollback.remove(table, _))
+    if (failed.isEmpty) table else table.refreshed
   }
 
   private def removePending(now: Timeline, unfinished: UnfinishedRestore): Unit =
@@ -113,7 +114,8 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
     RestoreReport(instant, planned.newest, elapsedMs, planned.lost, planned.files, planned.groups)
 
   /** One execution of a plan, under the lock. */
-  private final class Running(config: TableConfig, now: Timeline, plan: RestorePlan, held: TableLock) {
+  private final class Running(table: LockedTable, plan: RestorePlan) {
+    import table.{config, timeline => now}
 
     private val action = if (plan.target.isDefined) Action.Restore else Action.Rollback
 
@@ -123,7 +125,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
       // They are part of this plan.
       now.unfinished.foreach(removePending(now, _))
       removeInstants(InstantState.Completed)
-      held.requireHeld()
+      table.lock.requireHeld()
       Parallel.map(plan.paths, "delete files")(path => storage.delete(path))
       revokeBlocks()
       removeInstants(InstantState.Inflight, InstantState.Requested)
@@ -134,9 +136,9 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
     private def publish(): String = {
       val sizes   = plan.blocks.keys.map(path => path -> storage.status(path).fold(0L)(_.getLen)).toMap
       val content = RestorePlan.encode(plan, storage.path(_).toString, sizes)
-      val instant = Transaction.announce(storage, config, Timeline.loadWhole(storage, config), action, content, held)
-      held.requireHeld()
-      storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}", Array.emptyByteArray)
+      val instant = table.whole.announce(action, content)
+      table.lock.requireHeld()
+      table.begin(instant, action)
       instant
     }
 
@@ -145,7 +147,7 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
       val whole = Timeline.loadWhole(storage, config)
       val taken = plan.instants.map(_.instant).toSet
       val found = whole.instants.filter(i => i.action.whenCompleted.isWrite && taken(i.requested)).reverse
-      held.requireHeld()
+      table.lock.requireHeld()
       if (states == Seq(InstantState.Completed))
         found.foreach(i => whole.filesIn(i, states: _*).foreach(storage.delete(_)))
       else taken.toSeq.sorted.reverse.foreach { time =>
@@ -168,16 +170,14 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
       }
     }
 
-    private def complete(instant: String, elapsedMs: Long): Unit = Interrupts.deferred {
-      held.requireHeld()
-      val completion = Timeline.loadWhole(storage, config).nextCompletion
+    private def complete(instant: String, elapsedMs: Long): Unit = {
       val content = plan.target match {
         case Some(_) =>
           RestoreMetadata.encode(RestoreMetadata(instant, elapsedMs, plan.instants,
               plan.instants.map(i => i.instant -> metadata(instant, elapsedMs, Seq(i))).toMap))
         case None => RollbackMetadata.encode(metadata(instant, elapsedMs, plan.instants))
       }
-      storage.createNew(s"${config.timelineFolder}/${InstantFile.completed(instant, completion, action)}", content)
+      table.whole.complete(instant, action, content)
     }
 
     private def metadata(instant: String, elapsedMs: Long, of: Seq[RolledBack]): RollbackMetadata = {

@@ -5,7 +5,7 @@ import io.merganser.table.commit.LockedTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.slice.{TableView, TimeTravel}
-import io.merganser.table.storage.{Interrupts, Storage, TableLock}
+import io.merganser.table.storage.{Interrupts, Storage}
 import io.merganser.table.timeline._
 
 /** A savepoint of the timeline, with the requested time of its write. */
@@ -87,7 +87,7 @@ final class Savepoints(
       if (!isSame && mayRepeat) None
       else {
         val chosen = if (isSame) listed else files(now, writeOf(now, Some(instant.requested)))
-        Some(publish(now, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen), table.lock))
+        Some(publish(table, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen)))
       }
     }
   }
@@ -139,16 +139,14 @@ final class Savepoints(
     }
   }
 
-  private def publish(now: Timeline, write: Instant, savepoint: SavepointMetadata, held: TableLock): Savepoint =
+  private def publish(table: LockedTable, write: Instant, savepoint: SavepointMetadata): Savepoint =
     Interrupts.deferred {
+      val now   = table.timeline
       val found = now.savepoints.find(_.requested == write.requested)
       found.filter(_.isCompleted).fold {
-        held.requireHeld()
-        def create(file: String, content: Array[Byte]): Unit =
-          storage.createNew(s"${config.timelineFolder}/$file", content)
-        if (found.isEmpty) create(InstantFile.inflight(write.requested, Action.Savepoint), Array.emptyByteArray)
-        create(InstantFile.completed(write.requested, now.nextCompletion, Action.Savepoint),
-          SavepointMetadata.encode(savepoint))
+        table.lock.requireHeld()
+        if (found.isEmpty) table.begin(write.requested, Action.Savepoint)
+        table.complete(write.requested, Action.Savepoint, SavepointMetadata.encode(savepoint))
         Savepoint(write.requested, savepoint)
       }(there => Savepoint(there.requested, now.savepoint(there)))
     }

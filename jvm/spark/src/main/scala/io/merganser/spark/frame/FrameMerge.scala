@@ -2,9 +2,9 @@ package io.merganser.spark.frame
 
 import io.merganser.merge.MerganserException
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
-import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema, RowChecks}
+import io.merganser.spark.write.prepare.{Preparation, PreparedSchema, RowChecks}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.options.{MissingColumns, NullOrdering, Options}
+import io.merganser.table.options.{MissingColumns, Options}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, RuleLaws}
 import io.merganser.table.schema.MetaColumns
@@ -57,18 +57,16 @@ object FrameMerge {
     val settings = WriteConfig.parse(options, conf, config, creating = true)
     FrameColumns.check(changes, schema, config, settings, areStored = false)
     RuleLaws.requireStated(settings.rule, config, schema)
-    val allowMissing = settings.missingColumns != MissingColumns.Reject
-    val masks        = FrameColumns.provided(changes, schema, settings)
-    val checks       = RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.access.permits.ambiguousKeys)
-    val versions =
-      PreparedRows(changes, config, settings.rule, schema, lit(false), allowMissing, checks, masks)
+    val preparation = Preparation(config, settings.rule, schema, RowChecks.of(settings),
+      allowMissing = settings.missingColumns != MissingColumns.Reject, FrameColumns.provided(changes, schema, settings))
+    val versions = preparation.rows(changes, lit(false))
     // Both sides have the same columns.
     val rows = stored.map { frame =>
       val flagged = versions.schema.control.foldLeft(frame) { (each, mark) =>
         each.withColumn(mark.name, lit(null).cast(mark.dataType))
       }
-      PreparedRows(flagged, config, settings.rule, schema, lit(false), allowMissing = false,
-        checks.copy(nullOrdering = false))
+      preparation.copy(checks = preparation.checks.copy(nullOrdering = false), allowMissing = false, masks = Nil)
+        .rows(flagged, lit(false))
     }
     FrameMerge(rows.map(_.rows), versions.rows, versions.schema,
       CompiledRule(settings.rule, config, versions.schema.layout), schema)

@@ -1,7 +1,7 @@
 package io.merganser.spark.frame
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.prepare.PreparedRows
+import io.merganser.spark.write.prepare.{PreparedRows, WriteRow}
 import io.merganser.table.options.{Options, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
@@ -46,9 +46,9 @@ private[frame] object KeylessFrames {
       def stored(name: String) =
         if (frame.schema.fieldNames.contains(name)) PreparedRows.quoted(name).cast(StringType)
         else lit(null).cast(StringType)
-      frame.withColumn(PreparedRows.StatementKey, stored(MetaColumns.RecordKey))
-        .withColumn(PreparedRows.StatementPath, stored(MetaColumns.PartitionPath))
-        .withColumn(PreparedRows.StatementArrival, lit(null).cast(LongType))
+      frame.withColumn(WriteRow.StoredKey.name, stored(MetaColumns.RecordKey))
+        .withColumn(WriteRow.StoredPath.name, stored(MetaColumns.PartitionPath))
+        .withColumn(WriteRow.SourceArrival.name, lit(null).cast(LongType))
     }
 
   /** Whether rows name their stored rows by the meta columns, and need no columns of key and partition. */

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, PersistedRows, WriteSlices}
-import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.spark.write.prepare.PreparedRows.quoted
 import io.merganser.spark.write.tag.{DuplicateKeys, MergedCopies}
 import io.merganser.table.options.{IndexType, NullOrdering, WriteOperation}
@@ -117,8 +117,8 @@ object DuplicateRepair {
     val slices  = new WriteSlices(table)
     try ServiceStep(session, table, "find duplicates") {
         val found = counted.all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Cleared)
-        val fixed = Seq(PreparedSchema.SliceColumn.name, MergedCopies.Role, MergedCopies.Commit,
-          PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
+        val fixed = Seq(WriteRow.Slice.name, MergedCopies.Role, MergedCopies.Commit,
+          WriteRow.StoredKey.name, WriteRow.StoredPath.name).map(col)
         val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
         val rows = found.orderBy(fixed(3), fixed(4), fixed(1).desc, fixed(2)).limit(limit).select(fixed :+ data: _*)
         DuplicatePreview(counted.keys, counted.copies, counted.of(MergedCopies.Removed),

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.spark.write.merge.StatementOutcomes
-import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.{WriteColumn, WriteRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
@@ -26,20 +26,22 @@ final case class CommandColumns(
 ) {
   private val flagsDeletes = ordersDeletes && !data.fieldNames.contains(DeleteCheck.FlagColumn)
 
-  val schema: StructType = StructType(
-    data.map(_.copy(nullable = true)) ++
-      (if (flagsDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
-      (if (ordersDeletes) Seq(StructField(PreparedRows.StatementDelete, BooleanType, nullable = false)) else Nil) ++
-      Seq(
-        StructField(PreparedRows.StatementKey, StringType),
-        StructField(PreparedRows.StatementPath, StringType),
-        StructField(PreparedRows.StatementArrival, LongType),
-        StructField(PreparedSchema.UnconditionalDelete, BooleanType, nullable = false),
-        StructField(PreparedSchema.Mask, IntegerType, nullable = false)
-      ) ++
-      (if (outcomeBy.isDefined) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
-      (if (isTagged) Seq(PreparedSchema.SliceColumn) else Nil)
-  )
+  @transient private lazy val control: WriteRow[RowControl => Expression] = {
+    val flag = StructField(DeleteCheck.FlagColumn, BooleanType)
+    WriteRow(Seq(
+        WriteColumn(flag, c => Literal(c.isOrderedDelete), isPresent = flagsDeletes),
+        WriteColumn(WriteRow.OrderedDelete, c => Literal(c.isOrderedDelete), isPresent = ordersDeletes),
+        WriteColumn(WriteRow.StoredKey, _.key),
+        WriteColumn(WriteRow.StoredPath, _.path),
+        WriteColumn(WriteRow.SourceArrival, _.arrival),
+        WriteColumn(WriteRow.UnconditionalDelete, c => Literal(c.isUnconditionalDelete)),
+        WriteColumn(WriteRow.Mask, c => Literal(c.mask)),
+        WriteColumn(WriteRow.Outcome, _.outcome, isPresent = outcomeBy.isDefined),
+        WriteColumn(WriteRow.Slice, _.slice, isPresent = isTagged)
+      ))
+  }
+
+  val schema: StructType = StructType(data.map(_.copy(nullable = true)) ++ control.schema)
 
   /** Determines the outcome of each row. */
   val outcomes: Option[StatementOutcomes] = outcomeBy.map { case (rule, config) =>
@@ -52,12 +54,7 @@ final case class CommandColumns(
    * @param stored a column's value in the stored row
    */
   def row(values: Seq[Expression], control: RowControl, stored: String => Expression): Seq[Expression] =
-    values ++
-      (if (flagsDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
-      (if (ordersDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
-      Seq(control.key, control.path, control.arrival, Literal(control.isUnconditionalDelete), Literal(control.mask)) ++
-      (if (outcomeBy.isDefined) Seq(control.outcome) else Nil) ++
-      (if (isTagged) Seq(control.slice) else Nil) ++
+    values ++ this.control.values.map(_(control)) ++
       outcomes.toSeq.flatMap(by =>
         by.layout.map(f => if (by.ordering(f.name)) stored(f.name) else Literal(null, f.dataType)))
 }
@@ -68,7 +65,7 @@ final case class CommandColumns(
  * @param key     record key of the stored row; null for a new one
  * @param path    partition path of the stored row; null for a new one
  * @param arrival position in the source; null where there is none
- * @param mask    number of its mask of provided columns, or [[PreparedSchema.FullRow]]
+ * @param mask    number of its mask of provided columns, or `PreparedSchema.FullRow`
  * @param outcome one of [[io.merganser.merge.buffer.Outcome]]
  * @param slice   number of the file slice of the stored row
  */

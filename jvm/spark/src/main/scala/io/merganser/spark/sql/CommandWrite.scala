@@ -5,7 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementRows, StatementSession, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
-import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
+import io.merganser.spark.write.prepare.{ColumnMask, WriteRow}
 import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, InsertPartition}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
@@ -72,7 +72,7 @@ final case class CommandWrite(
     def at(name: String) = columns.fieldNames.indexOf(name)
     new InsertPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
       keyed.sliceOrdinal,
-      at(PreparedSchema.SliceColumn.name), at(PreparedSchema.Outcome))
+      at(WriteRow.Slice.name), at(WriteRow.Outcome.name))
   }
 
   /** @param looksUpAllPartitions true where inserted keys were looked up in all partitions */

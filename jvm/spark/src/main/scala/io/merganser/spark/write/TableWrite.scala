@@ -5,9 +5,9 @@ import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
-import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema, RowChecks}
+import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, Preparation, PreparedRows, RowChecks, WriteRow}
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
-import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
+import io.merganser.table.options.{IndexType, MissingColumns, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, RuleLaws}
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
@@ -92,7 +92,7 @@ final class TableWrite(
    * @param schema          the table's data columns from this write on
    * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param replaced        stored rows that the same commit removes
-   * @param masks           which columns the rows provide, if not all of them; see [[PreparedRows.apply]]
+   * @param masks           which columns the rows provide, if not all of them; see [[Preparation]]
    * @param readAt          timeline at which the frame reads the table itself, if it does
    * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED, or the error of a rejected row; nothing is
    *                            visible then
@@ -130,7 +130,7 @@ final class TableWrite(
   ): WriteResult = {
     requireNonBlocking(Replaced.Nothing, readsTable = true, isPartial = masks.nonEmpty)
     commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices, instant) =>
-      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnconditionalDelete), masks, instant)
+      incoming(rows.frame(table, slices), schema, col(WriteRow.UnconditionalDelete.name), masks, instant)
     }
   }
 
@@ -150,10 +150,9 @@ final class TableWrite(
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
     val keyed    = if (KeylessTable.is(config)) GeneratedKeys.added(session, frame, instant) else frame
-    PreparedRows(keyed, settings.keyed(config), settings.rule, schema, unconditionalDelete,
-      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
-      RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.access.permits.ambiguousKeys), masks,
-      IndexResolver.globalKeys(settings.index, config))
+    Preparation(settings.keyed(config), settings.rule, schema, RowChecks.of(settings),
+      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, masks,
+      IndexResolver.globalKeys(settings.index, config)).rows(keyed, unconditionalDelete)
   }
 
   private def commit(

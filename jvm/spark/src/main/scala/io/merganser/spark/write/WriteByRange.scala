@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.file.FileNames
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.TaskContext
@@ -30,7 +30,7 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
     val instant = transaction.instant
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
-      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, PreparedSchema.Arrival)
+      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, WriteRow.Arrival.name)
     val group = new GenericInternalRow(Array[Any](0))
     val step = writeStep(incoming.rows.length,
       (path: UTF8String, _: Int) => {

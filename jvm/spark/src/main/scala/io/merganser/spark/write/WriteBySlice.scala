@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, KeyedBatch, PartitionMove, StoredKeys, Tagging}
 import io.merganser.table.options.StoredKeyPolicy
 import io.merganser.table.slice.FileSlice
@@ -38,7 +38,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       case Some(keys) =>
         val policy = DuplicatePolicy(settings, config, incoming)
         val tag    = GlobalTagging(session, table, settings, incoming, compiled, keys.move, phases.combinesNew)
-        tag(byKey(rows.drop(PreparedSchema.SliceColumn.name), byPath = false), slices)(found => counted(policy(found)))
+        tag(byKey(rows.drop(WriteRow.Slice.name), byPath = false), slices)(found => counted(policy(found)))
       case None => taggedOnce(byKey(rows, byPath = true), slices)
     }
     toTargets(tagged, slices)
@@ -95,7 +95,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   /** Counts a moved row as an update, not delete and insert. In a log the delete counts by its outcome, if known. */
   private def asUpdates(moved: Long): MergeCounts =
     if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
-    else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)
+    else if (incoming.outcomeOrdinal >= 0) MergeCounts(inserted = -moved)
     else MergeCounts()
 
   /** Tagged rows. If a key is in several slices, of which a log may have deleted it in some, its live rows are read. */

@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.{GroupWriter, GroupWritten, LogWrites, MergePhases, Previewing, StoredRows}
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.{PreparedSchema, WriteRow}
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
@@ -118,7 +118,7 @@ private[write] final case class WriteTasks(
       target: (UTF8String, Int) => FileGroupTarget
   ): Seq[GroupWritten] = {
     val columns = WriteTasks.attributes(before)
-    val order   = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(RowShuffle.column(columns, _))
+    val order   = (byGroup ++ Seq(MetaColumns.RecordKey, WriteRow.Arrival.name)).map(RowShuffle.column(columns, _))
     val step    = writeStep(before.length, target)
     Partitions.collect(RowShuffle.sorted(session, rows, columns, order))(step.run)
   }

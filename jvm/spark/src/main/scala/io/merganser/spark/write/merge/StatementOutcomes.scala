@@ -2,7 +2,7 @@ package io.merganser.spark.write.merge
 
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{MergeCounts, MergeTally, Outcome, RowMerge}
-import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
+import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema, WriteRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -41,9 +41,9 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: Struct
   private[this] val newer    = new GenericInternalRow(types.length)
   private[this] val version  = new Version
 
-  private[this] val outcomeAt       = rowSchema.fieldIndex(PreparedSchema.Outcome)
-  private[this] val maskAt          = rowSchema.fieldIndex(PreparedSchema.Mask)
-  private[this] val unconditionalAt = rowSchema.fieldIndex(PreparedSchema.UnconditionalDelete)
+  private[this] val outcomeAt       = rowSchema.fieldIndex(WriteRow.Outcome.name)
+  private[this] val maskAt          = rowSchema.fieldIndex(WriteRow.Mask.name)
+  private[this] val unconditionalAt = rowSchema.fieldIndex(WriteRow.UnconditionalDelete.name)
 
   /** Replaces [[Outcome.ByRule]] in a row. */
   def set(row: UnsafeRow): Unit = if (row.getInt(outcomeAt) == Outcome.ByRule) row.setInt(outcomeAt, of(row))

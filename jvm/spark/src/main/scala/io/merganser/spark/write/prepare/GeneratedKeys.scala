@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, Murmur3Hash, XxHash64}
 import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.merganser.{NumberedRows, RowShuffle, SparkBridge}
-import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -16,10 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 private[write] object GeneratedKeys {
 
-  /** Null in rows that have the key of a stored row. */
-  val Column = "__merganser_generated_key"
-
-  /** The frame with a column of keys; its plan is evaluated as far as Spark needs to plan it. */
+  /** The frame with [[WriteRow.GeneratedKey]]; its plan is evaluated as far as Spark needs to plan it. */
   def added(session: SparkSession, frame: DataFrame, instant: String): DataFrame = {
     val source   = frame.queryExecution.toRdd
     val output   = RowShuffle.columns(frame.schema)
@@ -27,7 +23,7 @@ private[write] object GeneratedKeys {
     val rows =
       if (!isSorted) source
       else RowShuffle.sorted(session, source, output, Seq(new XxHash64(output), new Murmur3Hash(output)))
-    val stored = frame.schema.fieldNames.indexOf(PreparedRows.StatementKey)
+    val stored = frame.schema.fieldNames.indexOf(WriteRow.StoredKey.name)
     val keyed = NumberedRows.map(rows, isSorted) { (partition, it) =>
       val prefix = s"${instant}_${partition}_"
       val extra  = new GenericInternalRow(1)
@@ -44,7 +40,7 @@ private[write] object GeneratedKeys {
       }
     }
     val size    = Statistics(sizeInBytes = frame.queryExecution.optimizedPlan.stats.sizeInBytes)
-    val columns = RowShuffle.columns(frame.schema.add(Column, StringType))
+    val columns = RowShuffle.columns(frame.schema.add(WriteRow.GeneratedKey))
     SparkBridge.ofRows(session, SparkBridge.rows(session, columns, keyed, size))
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.spark.write.prepare
 
 import io.merganser.merge.{RowLayout, Version}
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.SliceWriter
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
@@ -9,57 +10,48 @@ import scala.collection.mutable
 
 /**
  * The columns of rows in a write: the table's data columns, the meta columns that
- * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and the mark of an unconditional delete.
+ * [[SliceWriter.rowSchema]] names, control columns of this write, then those of [[WriteRow]].
  *
  * @param data    the table's data columns
- * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
+ * @param columns all columns; with [[WriteRow.Slice]] as the last one if the rows are tagged already
  * @param masks   which columns rows provide that do not provide all; a row has the index of its mask, or
  *                [[PreparedSchema.FullRow]]
- * @param knowsOutcome rows have an outcome, one of [[io.merganser.merge.buffer.Outcome]]
  * @param nullsAreMissing true for a frame, where null is a missing value; in a statement's row null is a value
- * @param hasOrigin rows have the partition path of the stored row that they change, which may differ from their own;
- *                  null for a new row
- * @param isTagged rows already have [[PreparedSchema.SliceColumn]] after all these columns
  */
 final case class PreparedSchema(
     data: StructType,
-    control: StructType,
-    masks: Seq[ColumnMask] = Nil,
-    knowsOutcome: Boolean = false,
-    isTagged: Boolean = false,
-    hasOrigin: Boolean = false,
-    nullsAreMissing: Boolean = false
+    columns: StructType,
+    masks: Seq[ColumnMask],
+    nullsAreMissing: Boolean
 ) {
 
-  /** The columns that the merge sees. Deletes have nulls where stored rows may have none. */
-  val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
+  /** The columns that the merge sees. */
+  val layout: StructType = StructType(columns.takeWhile(_ != WriteRow.Arrival))
 
-  /** All columns. */
-  val rows: StructType = StructType(
-    layout ++ Seq(
-      StructField(PreparedSchema.Arrival, LongType, nullable = false),
-      StructField(PreparedSchema.UnconditionalDelete, BooleanType, nullable = false)
-    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(PreparedSchema.Mask, IntegerType, nullable = false))) ++
-      (if (hasOrigin) Seq(StructField(PreparedSchema.Origin, StringType)) else Nil) ++
-      (if (knowsOutcome) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil)
-  )
+  /** Columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it. */
+  def control: StructType = StructType(layout.drop(SliceWriter.rowSchema(data).length))
+
+  /** All columns but that of tagging. */
+  val rows: StructType = StructType(columns.filter(_ != WriteRow.Slice))
+
+  val isTagged: Boolean = rows.length < columns.length
 
   /** The columns of tagged rows. */
-  def tagged: StructType = rows.add(PreparedSchema.SliceColumn)
+  def tagged: StructType = rows.add(WriteRow.Slice)
 
-  val keyOrdinal: Int                 = data.length
-  val partitionOrdinal: Int           = data.length + 1
-  val arrivalOrdinal: Int             = layout.length
-  val unconditionalDeleteOrdinal: Int = layout.length + 1
+  val keyOrdinal: Int                 = at(MetaColumns.RecordKey)
+  val partitionOrdinal: Int           = at(MetaColumns.PartitionPath)
+  val arrivalOrdinal: Int             = at(WriteRow.Arrival.name)
+  val unconditionalDeleteOrdinal: Int = at(WriteRow.UnconditionalDelete.name)
 
   /** -1 if all rows are full. */
-  val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
+  val maskOrdinal: Int = at(WriteRow.Mask.name)
 
   /** -1 if the outcome of a row is not known beforehand. */
-  val outcomeOrdinal: Int = if (knowsOutcome) rows.length - 1 else -1
+  val outcomeOrdinal: Int = at(WriteRow.Outcome.name)
 
   /** -1 if keys are looked up in their row's partition alone. */
-  val originOrdinal: Int = if (hasOrigin) layout.length + 2 + (if (masks.isEmpty) 0 else 1) else -1
+  val originOrdinal: Int = at(WriteRow.Origin.name)
 
   /** For each mask, whether its rows insert. */
   val inserts: Array[Boolean] = masks.map(_.inserts).toArray
@@ -68,6 +60,8 @@ final case class PreparedSchema(
   val provided: Array[Array[Boolean]] =
     masks.map(mask =>
       layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
+
+  private def at(column: String): Int = WriteRow.ordinal(rows, column)
 
   /** Fills `record` with a row. */
   def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
@@ -98,14 +92,6 @@ final case class PreparedSchema(
 }
 
 object PreparedSchema {
-  val Arrival             = "__merganser_arrival"
-  val UnconditionalDelete = "__merganser_unconditional_delete"
-  val Mask                = "__merganser_mask"
-  val Origin              = "__merganser_origin"
-  val Outcome             = "__merganser_outcome"
-
-  /** The column that tagging adds: an index into the slices, or -1 where the key is not stored. */
-  val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)
 
   /** In place of a mask's index. */
   final val FullRow = -1

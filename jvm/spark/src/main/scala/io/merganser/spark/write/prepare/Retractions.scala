@@ -62,7 +62,7 @@ private[prepare] object Retractions {
     case declared: StoredRule.Declared =>
       declared.rule.retract.filter(own => FrameCheck.find(frame, own.column).isDefined).map { retraction =>
         val isMarked = quoted(retraction.column).isin(retraction.values: _*)
-        val marker   = coalesce(isMarked, lit(false)) && !quoted(PreparedSchema.UnconditionalDelete)
+        val marker   = coalesce(isMarked, lit(false)) && !quoted(WriteRow.UnconditionalDelete)
         val identity = (config.recordKeyFields ++ config.partitionFields).map(_.takeWhile(_ != '.')).toSet
         val sums     = declared.rule.sums(schema.fieldNames.toSeq).toSet.filterNot(declared.fixed)
         new Retractions(marker, sums, identity, others)

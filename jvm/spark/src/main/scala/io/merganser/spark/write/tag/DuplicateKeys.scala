@@ -3,7 +3,7 @@ package io.merganser.spark.write.tag
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.options.IndexType
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.merganser.Partitions
-import org.apache.spark.sql.types.{LongType, StructField, StructType}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -135,7 +135,7 @@ private[spark] object DuplicateKeys {
   private[tag] final val Misplaced = 1L
 
   private val Columns: StructType = StructType(Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath).map(
-    MetaColumns.schema(_)) :+ StructField(PreparedSchema.Arrival, LongType, nullable = false))
+    MetaColumns.schema(_)) :+ WriteRow.Arrival)
 }
 
 /** Of sorted keys those that come more than once, or are misplaced, each once; the rows are copies. */

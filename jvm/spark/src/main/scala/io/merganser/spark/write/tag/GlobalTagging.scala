@@ -49,7 +49,7 @@ private[write] final case class GlobalTagging(
 
   /**
    * @param rows    shuffled by key
-   * @param compute computes the rows with [[PreparedSchema.SliceColumn]] and persists them; is called a second time if
+   * @param compute computes the rows with `WriteRow.Slice` and persists them; is called a second time if
    *                stored rows must be read, and then the first result is closed
    */
   def apply[T <: AutoCloseable](rows: KeyedBatch, slices: WriteSlices)(compute: RDD[InternalRow] => T): T = {

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param pathOf  expression of an inserted row's partition path
  * @param paths   of the slices
- * @param found   ordinal of [[PreparedSchema.SliceColumn]] in a row of the lookup
+ * @param found   ordinal of `WriteRow.Slice` in a row of the lookup
  * @param slice   ordinal of that column in an inserted row
  * @param outcome ordinal of its [[Outcome]]; -1 if it has none
  */

@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -51,10 +51,10 @@ final case class KeyLookup(
 
   /** Columns appended to a source row: slice or [[Tagging.Untagged]], whether a row is stored, and its columns. */
   val added: StructType =
-    StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
+    StructType(Seq(WriteRow.Slice, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
-   * @param source rows with `MetaColumns.RecordKey` (never null), [[PreparedSchema.Arrival]] and, by path,
+   * @param source rows with `MetaColumns.RecordKey` (never null), [[WriteRow.Arrival]] and, by path,
    *               `MetaColumns.PartitionPath` among their columns, in any position
    * @return rows of the source's columns and [[added]], in order of the key's hash, the key, the path and arrival,
    *         with all rows of a key in one partition. The row objects are reused, and may have more fields after those

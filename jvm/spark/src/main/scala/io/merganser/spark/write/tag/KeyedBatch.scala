@@ -1,6 +1,6 @@
 package io.merganser.spark.write.tag
 
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Rows of a write or of a lookup, shuffled by their key. The source is evaluated once, however many jobs read them.
  *
- * @param source rows of the columns, of which [[MetaColumns.RecordKey]], [[PreparedSchema.Arrival]] and, by path,
+ * @param source rows of the columns, of which [[MetaColumns.RecordKey]], [[WriteRow.Arrival]] and, by path,
  *               [[MetaColumns.PartitionPath]] are some
  * @param tasks  partitions of the shuffle
  */
@@ -37,7 +37,7 @@ private[write] final class KeyedBatch(
   /** The rows of each partition in the order of the merge join, and the rows of a key by arrival. */
   def sorted: RDD[InternalRow] =
     order.sorted(session, rows, columns, MetaColumns.RecordKey, MetaColumns.PartitionPath,
-      Some(PreparedSchema.Arrival))
+      Some(WriteRow.Arrival.name))
 
   /** Runs a job over the rows, not sorted. @param areNumbers see [[BatchSummary.of]] */
   def summary(areNumbers: Boolean): Option[BatchSummary] =

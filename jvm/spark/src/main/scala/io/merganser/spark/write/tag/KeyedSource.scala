@@ -1,7 +1,7 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.write.key.{KeyColumns, NestedColumns}
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
@@ -70,11 +70,11 @@ final case class KeyedSource(
     }
     // A partition column may be a key column too.
     val distinct = pairs.groupBy(_._1).values.map(_.head).toSeq
-    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(PreparedSchema.Arrival)) ++
+    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(WriteRow.Arrival.name)) ++
         NestedColumns.of(distinct): _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
     val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
-    identity.select(own ++ Seq(col(PreparedSchema.Arrival), key) ++ path: _*)
+    identity.select(own ++ Seq(col(WriteRow.Arrival.name), key) ++ path: _*)
   }
 }
 

@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
-import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
@@ -159,11 +159,11 @@ private[spark] object MergedCopies {
   /** The data columns, what identifies the row in its write, and what becomes of it. */
   def columns(data: StructType): StructType = StructType(
     data.map(_.copy(nullable = true)) ++ Seq(
-      StructField(PreparedRows.StatementKey, StringType),
-      StructField(PreparedRows.StatementPath, StringType),
-      StructField(PreparedRows.StatementArrival, LongType),
-      StructField(PreparedSchema.UnconditionalDelete, BooleanType, nullable = false),
-      PreparedSchema.SliceColumn,
+      WriteRow.StoredKey,
+      WriteRow.StoredPath,
+      WriteRow.SourceArrival,
+      WriteRow.UnconditionalDelete,
+      WriteRow.Slice,
       StructField(Role, IntegerType, nullable = false),
       StructField(Copies, IntegerType, nullable = false),
       StructField(Commit, StringType)

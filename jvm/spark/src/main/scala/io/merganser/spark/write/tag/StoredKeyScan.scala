@@ -3,7 +3,7 @@ package io.merganser.spark.write.tag
 import io.merganser.merge.RowLayout
 import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{MetaColumns, SchemaHistory}
@@ -69,7 +69,7 @@ private[write] final case class StoredKeyScan(
 
   /** Slice, whether readers see the row, its columns (null for a deleted row), and the columns to join by. */
   val schema: StructType = StructType(
-    Seq(PreparedSchema.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
+    Seq(WriteRow.Slice, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
       (Key +: (if (order.byPath) Seq(Path) else Nil)).map(StructField(_, StringType))
   )
 

@@ -27,7 +27,7 @@ object Tagging {
     new KeyedBatch(session, rows.queryExecution.toRdd, rows.schema, KeyOrder(byPath), tasks)
 
   /**
-   * The rows of a batch with `PreparedSchema.SliceColumn`; a key stored in several slices comes once for each.
+   * The rows of a batch with `WriteRow.Slice`; a key stored in several slices comes once for each.
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices

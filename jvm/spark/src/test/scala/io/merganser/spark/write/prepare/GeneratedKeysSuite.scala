@@ -39,7 +39,7 @@ class GeneratedKeysSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("rows of stored rows get no key") {
-    val frame = spark.sql(s"SELECT CAST(id AS INT) id, IF(id = 1, 'stored', null) AS ${PreparedRows.StatementKey} " +
+    val frame = spark.sql(s"SELECT CAST(id AS INT) id, IF(id = 1, 'stored', null) AS ${WriteRow.StoredKey.name} " +
       "FROM range(0, 3, 1, 1)")
     assert(keys(frame) == Map(0 -> s"${instant}_0_0", 1 -> null, 2 -> s"${instant}_0_1"))
   }

@@ -4,7 +4,7 @@ import io.merganser.merge.Histories
 import io.merganser.spark.LocalSession
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.WriteSlices
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
@@ -43,7 +43,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
   private def source(keys: Seq[(String, String)]): DataFrame = spark.createDataFrame(
     keys.zipWithIndex.map { case ((path, key), i) => Row(i, path, key, i.toLong) }.asJava,
     StructType(Seq(StructField("x", IntegerType), StructField(MetaColumns.PartitionPath, StringType),
-        StructField(MetaColumns.RecordKey, StringType), StructField(PreparedSchema.Arrival, LongType)))
+        StructField(MetaColumns.RecordKey, StringType), WriteRow.Arrival))
   ).repartition(2)
 
   /** The lookup's rows as (path and key looked for, arrival, slice, stored value and path), by task. */

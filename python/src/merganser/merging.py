@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal, Union, cast, get_args, overload
+from typing import Any, Union, cast, get_args
 
 from pyspark.sql import DataFrame
 
@@ -177,19 +177,13 @@ class Merge:
         mark = f"source_{uuid.uuid4().hex}"
         return self._text(mark, shown).replace("{", "{{").replace("}", "}}").replace(mark, "{source}")
 
-    @overload
-    def execute(
-        self, *, dry_run: Literal[True], options: AnyOptions | None = None, txn: Transaction | None = None
-    ) -> DryRun: ...
-    @overload
-    def execute(self, *, options: AnyOptions | None = None, txn: Transaction | None = None) -> StatementResult: ...
     def execute(
         self, *, dry_run: bool = False, options: AnyOptions | None = None, txn: Transaction | None = None
-    ) -> StatementResult | DryRun:
+    ) -> StatementResult:
         """Run the statement, in one commit.
 
         Args:
-            dry_run: Change nothing, and return what would be changed, as :meth:`dry_run` does.
+            dry_run: Change nothing; ``dry_run`` of the result has what would be changed, as of :meth:`dry_run`.
             options: Settings of this statement alone, as :class:`merganser.WriteOptions` or by their ``hoodie.*``
                 names. ``None`` uses the table's and the session's.
             txn: Application and version of this write, as for :meth:`merganser.Table.upsert`: a statement that is
@@ -203,7 +197,7 @@ class Merge:
             MerganserError: The statement is refused; the condition is the reason.
         """
         if dry_run:
-            return self.dry_run(options=options, txn=txn)
+            return StatementResult.of_dry_run("merge", self._dry_rows(None, options, txn))
         parts = self._transport().parts()
         with self._statement(parts) as text:
             row = self._transport().statement("merge", text, self._options(options, txn), parts)
@@ -220,11 +214,13 @@ class Merge:
         Raises:
             MerganserError: What the statement raises.
         """
-        parts = self._transport().parts()
+        return DryRun.of_statement(self._dry_rows(rows, options, txn))
+
+    def _dry_rows(self, most: int | None, options: object, txn: object) -> list[dict[str, Any]]:
+        """The rows of a dry run."""
+        settings, parts = self._options(options, txn), self._transport().parts()
         with self._statement(parts) as text:
-            return DryRun.of_statement(
-                self._transport().rows("dry_run", self._options(options, txn), statement=text, rows=rows, parts=parts)
-            )
+            return self._transport().rows("dry_run", settings, statement=text, rows=most, parts=parts)
 
     def _options(self, options: object, txn: object) -> dict[str, str]:
         """Settings of the statement; on lines whose MERGE has no clause for it, among them that columns are added."""

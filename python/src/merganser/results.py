@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any
 
 from merganser._shown import Shown, shown, size
-from merganser._wire import built, wire
+from merganser._wire import built, measured, wire
 from merganser.counts import CommitCounts, Outcomes
 from merganser.dry_runs import DryRun
 
@@ -100,13 +100,28 @@ class StatementResult(Outcomes[int], _Commit):
     """File groups that were ruled out by partition, statistics or key range."""
     is_repetition: bool = False
     """The ``txn`` of the call was committed before: nothing was changed, and this is the result of that commit."""
+    dry_run: DryRun | None = field(default=None, metadata=wire(of=DryRun.from_wire))
+    """Of a statement with ``dry_run=True``, which was not committed: what it would have done to rows. The counts of
+    rows are the same; ``instant`` is empty, and nothing is appended or written."""
 
     def _line(self) -> str:
-        """The statement, the counts that are not zero, and file groups."""
+        """The statement, the counts that are not zero, and file groups; of a dry run its own line."""
         groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
-        repeated = "; is_repetition: True" if self.is_repetition else ""
+        more = f"{groups}{'; is_repetition: True' if self.is_repetition else ''}"
         counts = self._not_zero(Outcomes, "appended")
-        return f"{self.operation} {self.instant or 'nothing committed'}: {counts}; {groups}{repeated}"
+        shown = f"dry_run: {self.dry_run}" if self.dry_run else f"{counts}; {more}"
+        return f"{self.operation} {self.instant or 'nothing committed'}: {shown}"
+
+    def to_string(self) -> str:
+        """The line, and those of a dry run."""
+        return str(self) if self.dry_run is None else f"{self}\n{self.dry_run.to_string()}"
+
+    @classmethod
+    def of_dry_run(cls, operation: str, rows: Sequence[Mapping[str, Any]]) -> StatementResult:
+        """Build one from the rows of ``CALL dry_run(statement => …)``."""
+        nothing = dict.fromkeys(("appended", "file_groups_read", "file_groups_written", "file_groups_pruned"), 0)
+        counts = measured(rows)
+        return cls.of(operation, {"instant": "", **nothing, **counts, "dry_run": counts})
 
     @classmethod
     def of(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:

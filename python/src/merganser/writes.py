@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
@@ -23,7 +23,6 @@ from merganser._key_lookup import with_partitions
 from merganser._open_table import OpenTable
 from merganser._rows import Rows, frame_of, without_added
 from merganser.config import merged_options
-from merganser.dry_runs import DryRun
 from merganser.merging import Clause, Merge, on_columns
 from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
 from merganser.results import CommitResult, StatementResult
@@ -169,23 +168,13 @@ class TableWrites(OpenTable):
     @overload
     def delete(
         self,
-        which: DataFrame,
-        /,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> CommitResult: ...
-    @overload
-    def delete(
-        self,
         which: Condition,
         /,
         *,
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
-        dry_run: Literal[True],
-    ) -> DryRun: ...
+        dry_run: bool = False,
+    ) -> StatementResult: ...
     @overload
     def delete(
         self,
@@ -194,15 +183,7 @@ class TableWrites(OpenTable):
         where: Condition,
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
-        dry_run: Literal[True],
-    ) -> DryRun: ...
-    @overload
-    def delete(
-        self, which: Condition, /, *, options: AnyOptions | None = None, txn: Transaction | None = None
-    ) -> StatementResult: ...
-    @overload
-    def delete(
-        self, /, *, where: Condition, options: AnyOptions | None = None, txn: Transaction | None = None
+        dry_run: bool = False,
     ) -> StatementResult: ...
     @overload
     def delete(
@@ -235,7 +216,7 @@ class TableWrites(OpenTable):
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
         dry_run: bool = False,
-    ) -> CommitResult | StatementResult | DryRun:
+    ) -> CommitResult | StatementResult:
         """Delete rows by their keys, whatever their ordering value, or by a condition.
 
         Args:
@@ -247,11 +228,10 @@ class TableWrites(OpenTable):
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
             options: Settings of this delete alone. ``None`` uses the table's and the session's.
             txn: Application and version of this delete, as for :meth:`upsert`.
-            dry_run: Delete nothing, and return what would be deleted.
+            dry_run: Delete nothing; ``dry_run`` of the result has what would be deleted.
 
         Returns:
-            Of keys, a :class:`CommitResult`, which has the ``dry_run`` if it is one. Of a condition, a
-            :class:`StatementResult`, or the :class:`DryRun`.
+            Of keys, a :class:`CommitResult`; of a condition, a :class:`StatementResult`.
 
         Raises:
             TypeError: Neither keys nor a condition is given, or both are; ``keys`` is a string, a bool or a column.
@@ -277,26 +257,6 @@ class TableWrites(OpenTable):
             return self._statement("delete", text, write_options(options, txn), parts, dry_run)
         return self._write("delete", with_partitions(self._keys(keys), self._info), options, txn, dry_run)
 
-    @overload
-    def update(
-        self,
-        set: Assignments,
-        where: Condition | None = None,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-    ) -> StatementResult: ...
-    @overload
-    def update(
-        self,
-        set: Assignments,
-        where: Condition | None = None,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: Literal[True],
-    ) -> DryRun: ...
-
     def update(
         self,
         set: Assignments,
@@ -305,7 +265,7 @@ class TableWrites(OpenTable):
         options: AnyOptions | None = None,
         txn: Transaction | None = None,
         dry_run: bool = False,
-    ) -> StatementResult | DryRun:
+    ) -> StatementResult:
         """Update the rows for which a condition is true.
 
         The rows go through the table's merge rule: one whose ordering column is assigned a smaller value loses.
@@ -316,7 +276,7 @@ class TableWrites(OpenTable):
             where: Condition on the table's columns, as SQL or as a column; ``None`` updates all rows.
             options: Settings of this statement alone. ``None`` uses the table's and the session's.
             txn: Application and version of this write, as for :meth:`upsert`.
-            dry_run: Update nothing, and return what would be updated.
+            dry_run: Update nothing; ``dry_run`` of the result has what would be updated.
 
         Raises:
             TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
@@ -394,11 +354,10 @@ class TableWrites(OpenTable):
             )
         return StructType([StructField(key, fields[key.lower()].dataType) for key in keys])
 
-    def _statement(
-        self, what: str, text: str, options: dict[str, str], parts: Parts, dry_run: bool
-    ) -> StatementResult | DryRun:
+    def _statement(self, what: str, text: str, options: dict[str, str], parts: Parts, dry_run: bool) -> StatementResult:
         if dry_run:
-            return DryRun.of_statement(self._transport.rows("dry_run", options, statement=text, parts=parts))
+            rows = self._transport.rows("dry_run", options, statement=text, parts=parts)
+            return StatementResult.of_dry_run(what, rows)
         return StatementResult.of(what, self._transport.statement(what, text, options, parts))
 
     def _schema_for(self, rows: object) -> StructType | None:

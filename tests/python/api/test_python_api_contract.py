@@ -734,7 +734,7 @@ NAMES = {
         ),
         *("df", "count", "show", "to_pandas", "to_arrow", "changes", "change_data", "change_data_stream"),
         *("upsert", "insert", "bulk_insert", "overwrite", "insert_overwrite", "delete_partitions", "delete", "update"),
-        *("refresh", "merge", "apply_changes", "history", "compact", "clean", "call"),
+        *("merge", "apply_changes", "history", "compact", "clean", "call"),
         *("services", "savepoints", "repairs", "inspect"),
     ],
     Services: [

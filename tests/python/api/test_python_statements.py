@@ -70,13 +70,16 @@ def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_not
     merge = trips.merge(changes).when_matched_update().when_not_matched_insert()
     shown = merge.dry_run()
     assert (shown.inserted, shown.updated) == (1, 1)
-    assert str(merge.execute(dry_run=True)) == str(shown)
+    tried = merge.execute(dry_run=True)
+    assert (tried.instant, tried.inserted, tried.updated, tried.dry_run) == ("", 1, 1, shown)
+    assert str(tried) == f"merge nothing committed: dry_run: {shown}"
     assert [(row.outcome, row.before, row.after and row.after["fare"]) for row in shown.rows if row.key == "5"] == [
         ("inserted", None, 5.0)
     ]
     updated = trips.update({"fare": "fare + 1", "ts": "ts + 1"}, "id <= 2", dry_run=True)
     assert updated.updated == 2
-    assert {row.after and row.after["fare"] for row in updated.rows} == {2.0, 3.0}
+    assert updated.dry_run is not None
+    assert {row.after and row.after["fare"] for row in updated.dry_run.rows} == {2.0, 3.0}
     assert trips.delete(where="id = 3", dry_run=True).deleted == 1
     assert trips.delete(rows((3, "a", 5, 3.0)), dry_run=True).dry_run.deleted == 1
     assert content(trips.df()) == before

@@ -61,6 +61,8 @@ final class DirectTable(
   private def reader(now: Timeline, requested: StructType = columns) =
     snapshot(now).reader(requested)
 
+  private def batches(now: Timeline) = new SliceBatchReader(new SliceInput(snapshot(now), rowSchema))
+
   /** The rows that a reader sees now. */
   def rows: Seq[Change] = rows(timeline)
 
@@ -185,7 +187,7 @@ final class DirectTable(
       try batches.flatMap(_.rowIterator.asScala.filter(isNewer).map(shown.row(_, rowSchema, rowSchema.indices))).toList
       finally batches.close()
     }.sorted
-    (rows(reader(now, rowSchema).loggedBatches), rows(reader(now, rowSchema).batches))
+    (rows(batches(now).loggedBatches), rows(batches(now).batches))
   }
 
   /** How many of the newest base files have rows a second time. */
@@ -197,10 +199,10 @@ final class DirectTable(
 
   /** The rows of base files without logs with commit times from one on, as JSON: as a reader of changes finds them. */
   def rowsSince(instant: String): Seq[String] =
-    rowsSince(instant, reader(timeline, rowSchema).recentBatches(_, 0L, Long.MaxValue, instant))
+    rowsSince(instant, batches(timeline).recentBatches(_, 0L, Long.MaxValue, instant))
 
   /** The same rows, as any other reader finds them. */
-  def filteredSince(instant: String): Seq[String] = rowsSince(instant, reader(timeline, rowSchema).batches(_))
+  def filteredSince(instant: String): Seq[String] = rowsSince(instant, batches(timeline).batches(_))
 
   private def rowsSince(instant: String, open: FileSlice => SliceBatches): Seq[String] = {
     val shown = new ValueJson("UTC")
@@ -325,7 +327,8 @@ final class DirectTable(
   def scheduleLogCompaction(): Option[Instant] =
     CompactionSchedule.schedule(storage, config, options.access, action = Action.LogCompaction) { now =>
       val due = LogCompactionSelection.candidates(view(now).slices, config, now).filter(slice =>
-        LogCompactionSelection.isDue(reader(now, rowSchema).logBlocks(slice), leastBlocks = 2, takesPartial = true))
+        LogCompactionSelection.isDue(snapshot(now).versions(rowSchema).logBlocks(slice), leastBlocks = 2,
+          takesPartial = true))
       Some(LogCompactionSelection.plan(due)).filter(_.operations.nonEmpty)
     }
 
@@ -346,7 +349,7 @@ final class DirectTable(
       val slices  = LogCompactionSelection.current(now.compactionPlan(instant), view(now), now)
       val visible = LogVisibility(now).copy(maxInstant = instant.requested)
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
-        val logs = TableSnapshot(storage, config, rule, columns, visible).reader(rowSchema).logVersions(slice)
+        val logs = TableSnapshot(storage, config, rule, columns, visible).versions(rowSchema).logVersions(slice)
         try writer(transaction).appendLog(slice, logs.merge, logs.layout,
             WriteToken(task, transaction.runNumber, task.toLong), rule.columns(columns).nonEmpty, logs.instants)
         finally logs.close()

@@ -8,7 +8,7 @@ import io.merganser.table.change.CommitTimes
 import io.merganser.table.options.Names
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader, TableSnapshot}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatchReader, SliceBatches, SliceInput, TableSnapshot}
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -171,12 +171,12 @@ final class SliceScan(
     // A row is returned as it is after the merge, so that its commit time may prune only what is not merged.
     val pruning = changed.map(times => GreaterThanOrEqual(MetaColumns.CommitTime, times.least))
     SliceReaderFactory(
-      new SliceReader(
-        TableSnapshot(table.storage, table.config, planned.rule, table.schema, LogVisibility(table.timeline), rowKey),
-        columns,
-        filters ++ pruning,
-        keyFilters
-      ),
+      new SliceBatchReader(new SliceInput(
+          TableSnapshot(table.storage, table.config, planned.rule, table.schema, LogVisibility(table.timeline), rowKey),
+          columns,
+          filters ++ pruning,
+          keyFilters
+        )),
       isMerged,
       changed.map(ChangedSelection(columns.fieldIndex(MetaColumns.CommitTime), requested.length, _))
     )
@@ -226,7 +226,7 @@ final case class ChangedSelection(column: Int, width: Int, times: CommitTimes) {
 }
 
 /** Reads column batches only: Spark takes a scan as all columnar or all rows. */
-final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean, selection: Option[ChangedSelection])
+final case class SliceReaderFactory(reader: SliceBatchReader, isMerged: Boolean, selection: Option[ChangedSelection])
     extends PartitionReaderFactory {
 
   override def supportColumnarReads(partition: InputPartition): Boolean = true

@@ -65,7 +65,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
   ): Seq[FileSlice] =
     if (candidates.isEmpty) Nil
     else {
-      val reader      = table.reader(settings.rule, SliceWriter.rowSchema(table.schema))
+      val reader      = table.snapshot(settings.rule).versions(SliceWriter.rowSchema(table.schema))
       val leastBlocks = settings.compaction.logs.leastBlocks
       // Hudi reads partial rows wrongly where a table has versions of its columns: they are not written again.
       val takesPartial = table.logsPartialRows || table.config.version < 8
@@ -154,7 +154,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
     val stored = table.snapshot(settings.rule, seen)
     // In version 6 a planned file may have blocks of later writes.
     val visible = stored.visibility.copy(maxInstant = instant.requested)
-    val reader  = stored.copy(visibility = visible).reader(SliceWriter.rowSchema(schema))
+    val reader  = stored.copy(visibility = visible).versions(SliceWriter.rowSchema(schema))
     val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
     val deleted = settings.rule.readsDeletes(schema)
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>

@@ -100,7 +100,7 @@ object PropertiesService {
           finally rows.close()
         if (some.nonEmpty) {
           val frame = SparkBridge.internalCreateDataFrame(session, session.sparkContext.parallelize(some, 1),
-            reader.schema)
+            reader.input.schema)
           val wrong = frame.where(isWrong(config, table.schema)).select(MetaColumns.RecordKey).limit(1).collect()
           wrong.headOption.foreach { row =>
             throw PropertiesCheck.refused(storage, "hoodie.table.recordkey.fields",

@@ -6,7 +6,7 @@ import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.{NewTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.verify.{GroupComparison, OtherRule, RuleDifference, RuleReplay}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
@@ -121,7 +121,7 @@ object RuleComparison {
 
   /** Those after the last slice whose logs were written under another rule than the table's. */
   private def ofOneRule(table: OpenTable, slices: IndexedSeq[FileSlice]): IndexedSeq[FileSlice] =
-    slices.drop(slices.lastIndexWhere(!SliceReader.isOfRule(table.config, _)) + 1)
+    slices.drop(slices.lastIndexWhere(!_.isOfRule(table.config)) + 1)
 
   private def first(examples: Seq[RuleDifference], most: Int): Seq[RuleDifference] =
     examples.sortBy(d => (d.partitionPath, d.key)).take(most)

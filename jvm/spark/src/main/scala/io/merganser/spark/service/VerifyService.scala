@@ -7,7 +7,7 @@ import io.merganser.spark.write.place.{IndexResolver, KeyBuckets, StoredKeyForm}
 import io.merganser.spark.write.tag.DuplicateKeys
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, OperationType}
 import io.merganser.table.verify._
 import org.apache.spark.sql.SparkSession
@@ -130,7 +130,7 @@ object VerifyService {
       val groups = chosen.map(_.group).toSet
       val pairs = table.view.allSlices(chosen.map(_.partitionPath).distinct).filter(s => groups(s.group))
         .groupBy(_.group).values.flatMap(slices => slices.zip(slices.drop(1))).filter(_._1.logs.nonEmpty)
-        .filter(pair => SliceReader.isOfRule(table.config, pair._1)).toSeq
+        .filter(pair => pair._1.isOfRule(table.config)).toSeq
       val compactions = ourCompactions(table, pairs.flatMap(_._2.base).map(_.instant).toSet)
       pairs.map { case (slice, next) =>
         val plan       = next.base.filter(_ => slice.base.isDefined).flatMap(base => compactions.get(base.instant))

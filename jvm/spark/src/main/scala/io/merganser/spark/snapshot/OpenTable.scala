@@ -44,7 +44,7 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   def snapshot(rule: StoredRule, columnsOf: OpenTable = this): TableSnapshot = TableSnapshot(storage, config, rule,
     columnsOf.schema, LogVisibility(timeline).copy(history = columnsOf.timeline.history), rowKey)
 
-  /** @param projected columns to return; see [[SliceReader]] */
+  /** @param projected columns to return; see [[TableSnapshot.reader]] */
   def reader(rule: StoredRule, projected: StructType): SliceReader = snapshot(rule).reader(projected)
 
   lazy val view: TableView = new TableView(storage, config, timeline)

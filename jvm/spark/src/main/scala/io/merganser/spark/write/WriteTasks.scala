@@ -10,7 +10,7 @@ import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.SliceReader
+import io.merganser.table.slice.{SliceReader, SliceVersions}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -150,9 +150,10 @@ private[write] final case class WriteTasks(
     val reader = needed.map { requested =>
       val columns = CompiledRule.layoutSchema(requested, schema, config, settings.rule)
       val reader  = table.reader(settings.rule, columns)
-      StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
+      StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.input.schema))
     }
-    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty, keyReader)
+    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty,
+      new SliceVersions(keyReader.input))
   }
 }
 

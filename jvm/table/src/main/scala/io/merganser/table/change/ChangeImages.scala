@@ -4,7 +4,7 @@ package io.merganser.table.change
 import io.merganser.merge.MerganserException
 import io.merganser.table.log.ChangeLogReader
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{LogVisibility, SliceReader, SliceRows, TableSnapshot}
+import io.merganser.table.slice.{LogVisibility, SliceInput, SliceReader, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.sources.Filter
@@ -52,7 +52,7 @@ final class ChangeImages(
   def reader(): ImageReader = new ImageReader(this)
 
   private[change] def slices(visibility: LogVisibility, requested: StructType): SliceReader =
-    new SliceReader(table.copy(visibility = visibility), requested, keyFilters, keyFilters)
+    new SliceReader(new SliceInput(table.copy(visibility = visibility), requested, keyFilters, keyFilters))
 }
 
 /**
@@ -74,7 +74,7 @@ final class ImageReader private[change] (
   private lazy val storedAfter  = ImageProjections.image(columns)
   private lazy val wholeRow     = ImageProjections.image(columns, some)
 
-  /** Copies rows of [[SliceReader.schema]]; the rule, and so this schema, is that of the table. */
+  /** Copies rows of [[SliceInput.schema]]; the rule, and so this schema, is that of the table. */
   private[this] var copied: UnsafeProjection = _
 
   private[this] val ofKeyed = new java.util.IdentityHashMap[LogVisibility, SliceReader]
@@ -148,7 +148,7 @@ final class ImageReader private[change] (
 
   private def appended(change: GroupChange, keys: LogKeys): Option[(SliceRows, SliceRows)] = {
     val after = reader(change.after)
-    if (copied == null) copied = ImageProjections.image(after.schema)
+    if (copied == null) copied = ImageProjections.image(after.input.schema)
     val rows = new AppendedRows(reader(change.before), after, columns.length, copied, maxBytes)
     for (older <- change.before.slice; newer <- change.after.slice; found <- rows.of(older, newer, keys)) yield found
   }

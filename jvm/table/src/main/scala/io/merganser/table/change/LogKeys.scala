@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.table.change
 
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.{FileSlice, SliceReader, SliceVersions}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.sketch.BloomFilter
 
@@ -35,7 +35,7 @@ private[change] object LogKeys {
 
   def of(reader: SliceReader, logs: FileSlice, maxExact: Int): LogKeys = {
     val keys = new LogKeys(maxExact)
-    reader.logKeys(logs)(keys.add)
+    new SliceVersions(reader.input).logKeys(logs)(keys.add)
     keys
   }
 

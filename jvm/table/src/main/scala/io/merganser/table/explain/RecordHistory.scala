@@ -7,7 +7,7 @@ import io.merganser.table.change.ChangeReason
 import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 import io.merganser.table.index.StoredBloomFilter
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, SliceReader, TableSnapshot, VersionReceiver}
+import io.merganser.table.slice.{FileSlice, SliceInput, SliceReader, SliceVersions, TableSnapshot, VersionReceiver}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sources.EqualTo
 import org.apache.spark.sql.types.StructType
@@ -31,7 +31,7 @@ final class RecordHistory(
 ) extends Serializable {
   import table.{columns, config, rule, storage}
 
-  private val reader = new SliceReader(table, StructType(columns ++ MetaColumns.schema),
+  private val input = new SliceInput(table, StructType(columns ++ MetaColumns.schema),
     keyFilters = Seq(EqualTo(MetaColumns.RecordKey, key)))
 
   /**
@@ -41,9 +41,9 @@ final class RecordHistory(
   def of(group: CandidateGroup): GroupHistory = new GroupFold(group).result
 
   private final class GroupFold(group: CandidateGroup) {
-    private[this] val schema     = reader.schema
-    private[this] val layout     = reader.layout
-    private[this] val fold       = reader.fold(FileGroupId(group.partitionPath, group.fileId))
+    private[this] val schema     = input.schema
+    private[this] val layout     = input.layout
+    private[this] val fold       = input.fold(FileGroupId(group.partitionPath, group.fileId))
     private[this] val reasons    = new ChangeReason(rule, columns)
     private[this] val sentences  = new RecordSentences(rule, layout, columns.length, zone)
     private[this] val commitTime = schema.fieldIndex(MetaColumns.CommitTime)
@@ -103,7 +103,7 @@ final class RecordHistory(
       if (!mayHold(footer)) Nil
       else {
         opened += OpenedFiles(0, 1, 0)
-        val rows = reader.storedRows(slice)
+        val rows = new SliceReader(input).storedRows(slice)
         try rows.filter(row => layout.key(row) == wantedKey).map(_.copy()).toList
         finally rows.close()
       }
@@ -139,7 +139,7 @@ final class RecordHistory(
               RecordDecision.Duplicate, sentences.duplicate(rows.size), version, version)
           }
         case _ =>
-          state = reader.tombstones(slice).versions(layout, slice.partitionPath).find(wantedKey)
+          state = input.tombstones(slice).versions(layout, slice.partitionPath).find(wantedKey)
           current = -1
           val retained = Option(state).filter(delete => !last.exists(sentences.isSameDelete(_, delete)))
           if (before != null || retained.isDefined)
@@ -151,10 +151,10 @@ final class RecordHistory(
     }
 
     /** Logs of an earlier rule are not merged any more: what became of them is in the next base file. */
-    private def addLogs(slice: FileSlice): Unit = if (reader.isOfRule(slice)) {
+    private def addLogs(slice: FileSlice): Unit = if (slice.isOfRule(config)) {
       opened += OpenedFiles(0, 0, slice.logs.count(!_.name.endsWith(".cdc")))
       val trace = new KeyTrace(fold, state)
-      reader.eachVersion(slice)(new VersionReceiver {
+      new SliceVersions(input).eachVersion(slice)(new VersionReceiver {
         private[this] var (file, instant) = ("", "")
 
         override def block(log: LogFile, of: String): Unit = {

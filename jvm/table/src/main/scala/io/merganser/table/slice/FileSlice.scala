@@ -1,6 +1,7 @@
 package io.merganser.table.slice
 
 import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
+import io.merganser.table.properties.TableConfig
 
 /**
  * One version of a file group: an optional base file and the log files written since.
@@ -17,6 +18,9 @@ final case class FileSlice(
 ) {
 
   def group: FileGroupId = FileGroupId(partitionPath, fileId)
+
+  /** Whether its logs were written under the rule that the table has; another one would give other rows. */
+  def isOfRule(config: TableConfig): Boolean = config.ruleSince.forall(since => logs.forall(_.instant > since))
 
   def sizeBytes: Long = base.fold(0L)(_.sizeBytes) + logs.map(_.sizeBytes).sum
 }

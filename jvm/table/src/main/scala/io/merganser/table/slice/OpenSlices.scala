@@ -78,3 +78,33 @@ final class OpenMerge(
     super.close()
   }
 }
+
+/**
+ * The rows of a merge that are live.
+ *
+ * @param tally counts the outcomes, if not null
+ */
+private[slice] final class LiveRows(open: OpenMerge, tally: MergeTally = null) extends SliceRows {
+  private[this] val merge    = open.merge
+  private[this] var ready    = false
+  private[this] var finished = false
+
+  override def hasNext: Boolean = {
+    while (!ready && !finished) {
+      if (!merge.next()) finished = true
+      else {
+        ready = merge.isLive
+        if (tally ne null) tally.add(merge)
+      }
+    }
+    ready
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("no more rows")
+    ready = false
+    merge.row
+  }
+
+  override def close(): Unit = open.close()
+}

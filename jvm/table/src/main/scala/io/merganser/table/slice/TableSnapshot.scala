@@ -21,6 +21,9 @@ final case class TableSnapshot(
     rowKey: Option[RowKey] = None
 ) {
 
-  /** @param projected columns to return; see [[SliceReader]] */
-  def reader(projected: StructType): SliceReader = new SliceReader(this, projected)
+  /** @param projected columns to return; see [[SliceInput]] */
+  def reader(projected: StructType): SliceReader = new SliceReader(new SliceInput(this, projected))
+
+  /** @param projected columns of the versions' rows; see [[SliceInput]] */
+  def versions(projected: StructType): SliceVersions = new SliceVersions(new SliceInput(this, projected))
 }

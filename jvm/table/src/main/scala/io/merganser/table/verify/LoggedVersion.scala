@@ -2,7 +2,7 @@ package io.merganser.table.verify
 
 import io.merganser.merge.Version
 import io.merganser.table.file.LogFile
-import io.merganser.table.slice.{FileSlice, SliceReader, VersionReceiver}
+import io.merganser.table.slice.{FileSlice, SliceInput, SliceVersions, VersionReceiver}
 import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
@@ -19,9 +19,9 @@ private[verify] final case class LoggedVersion(version: Version, block: Int, fil
 private[verify] object LoggedVersion {
 
   /** Those of a slice by key, in the order in which keys come; those of one key oldest first. */
-  def byKey(reader: SliceReader, slice: FileSlice): collection.Map[UTF8String, collection.Seq[LoggedVersion]] = {
+  def byKey(input: SliceInput, slice: FileSlice): collection.Map[UTF8String, collection.Seq[LoggedVersion]] = {
     val found = mutable.LinkedHashMap.empty[UTF8String, mutable.ArrayBuffer[LoggedVersion]]
-    if (slice.logs.nonEmpty) reader.eachVersion(slice)(new VersionReceiver {
+    if (slice.logs.nonEmpty) new SliceVersions(input).eachVersion(slice)(new VersionReceiver {
       private[this] var file = ""
       private[this] var at   = 0
 
@@ -32,7 +32,7 @@ private[verify] object LoggedVersion {
 
       override def add(version: Version): Unit = {
         val own = version.copy()
-        found.getOrElseUpdate(reader.layout.key(own.row), mutable.ArrayBuffer.empty) += LoggedVersion(own, at, file)
+        found.getOrElseUpdate(input.layout.key(own.row), mutable.ArrayBuffer.empty) += LoggedVersion(own, at, file)
         ()
       }
     })

@@ -80,17 +80,17 @@ final class RuleReplay(
   }
 
   private final class Replay(slices: IndexedSeq[FileSlice]) {
-    private[this] val compiled    = CompiledRule(other.rule, other.config, reader.schema)
-    private[this] val ourLayout   = reader.layout
+    private[this] val compiled    = CompiledRule(other.rule, other.config, reader.input.schema)
+    private[this] val ourLayout   = reader.input.layout
     private[this] val theirLayout = compiled.layout
     private[this] val group       = slices.head.group
-    private[this] val ourFold     = reader.fold(group)
+    private[this] val ourFold     = reader.input.fold(group)
     private[this] val theirFold   = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     private[this] val shown       = new ValueJson(zone)
-    private[this] val commitTime  = reader.schema.fieldIndex(MetaColumns.CommitTime)
+    private[this] val commitTime  = reader.input.schema.fieldIndex(MetaColumns.CommitTime)
     // Deletes in logs carry the ordering values of the table's rule only.
     private[this] val ordersDeletes = theirLayout.ordering.map(_.name).toSeq == ourLayout.ordering.map(_.name).toSeq
-    private[this] val logs          = slices.map(LoggedVersion.byKey(reader, _))
+    private[this] val logs          = slices.map(LoggedVersion.byKey(reader.input, _))
     private[this] val bases         = slices.map(slice => new BaseRows(reader.sortedRows(slice.copy(logs = Nil), null)))
     private[this] val firstBase     = slices.indexWhere(_.base.isDefined)
     private[this] var (rows, compared, differing) = (0L, 0L, 0L)
@@ -186,7 +186,7 @@ final class RuleReplay(
         }.map(columns(_).name)
 
     private def shownRow(row: InternalRow): Option[String] =
-      Option(row).map(shown.row(_, reader.schema, columns.indices))
+      Option(row).map(shown.row(_, reader.input.schema, columns.indices))
   }
 
   /** A base file's rows in key order, at one of them. */

@@ -4,7 +4,7 @@ import io.merganser.merge.Version
 import io.merganser.merge.buffer.{KeyTrace, SortedMerge, StoredDeletes, VersionCursor}
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, SliceRows, TableSnapshot}
+import io.merganser.table.slice.{FileSlice, SliceBatchReader, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -35,8 +35,8 @@ final class SliceReplay(
   def of(slice: FileSlice, compacted: Option[FileSlice] = None): Seq[Finding] = new Replay(slice, compacted).result
 
   private final class Replay(slice: FileSlice, compacted: Option[FileSlice]) {
-    private[this] val layout = reader.layout
-    private[this] val fold   = reader.fold(slice.group)
+    private[this] val layout = reader.input.layout
+    private[this] val fold   = reader.input.fold(slice.group)
     private[this] val found  = new FindingCounts(slice.partitionPath, slice.fileId, "")
     private[this] val shown  = new ValueJson("UTC")
     private[this] val key    = columns.length
@@ -45,7 +45,7 @@ final class SliceReplay(
     }.toSeq)
 
     def result: Seq[Finding] = {
-      val logged   = LoggedVersion.byKey(reader, slice)
+      val logged   = LoggedVersion.byKey(reader.input, slice)
       val versions = logged.map { case (key, some) => key -> some.map(_.version) }
       requirePlaces(logged)
       val stored  = mutable.HashMap.empty[UTF8String, Version]
@@ -110,7 +110,7 @@ final class SliceReplay(
           }
         }
       finally rows.close()
-      val deletes = reader.tombstones(slice).versions(layout, slice.partitionPath)
+      val deletes = reader.input.tombstones(slice).versions(layout, slice.partitionPath)
       keys.foreach { key =>
         if (!stored.contains(key)) Option(deletes.find(key)).foreach(stored.put(key, _))
       }
@@ -164,7 +164,7 @@ final class SliceReplay(
      * that removes whatever is older.
      */
     private def mayReverse(stored: Option[Version], versions: collection.Seq[Version]): Boolean =
-      reader.laws.orderFree && layout.ordering.nonEmpty && versions.length + stored.size > 1 &&
+      reader.input.laws.orderFree && layout.ordering.nonEmpty && versions.length + stored.size > 1 &&
         versions.forall(v => !v.isUnconditional && !v.isPartial && !v.endsHistory) && {
           val all = (stored.toSeq ++ versions).map(v =>
             layout.ordering.toSeq.map(field => normal(field.valueIn(v.row))))
@@ -179,7 +179,7 @@ final class SliceReplay(
     }
 
     private def snapshot(use: InternalRow => Unit): Unit = {
-      val batches = reader.batches(slice)
+      val batches = new SliceBatchReader(reader.input).batches(slice)
       try batches.foreach(_.rowIterator().asScala.foreach(use))
       finally batches.close()
     }

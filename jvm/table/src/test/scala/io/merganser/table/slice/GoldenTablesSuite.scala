@@ -105,7 +105,7 @@ class GoldenTablesSuite extends AnyFunSuite {
       slices.flatMap(batches(_, StructType(Seq(columns(i))))).map(_.head).sortBy(String.valueOf)
 
     private def batches(slice: FileSlice, projection: StructType): Seq[Seq[Any]] = {
-      val batches = reader(projection).batches(slice)
+      val batches = new SliceBatchReader(reader(projection).input).batches(slice)
       try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, projection))).toVector
       finally batches.close()
     }

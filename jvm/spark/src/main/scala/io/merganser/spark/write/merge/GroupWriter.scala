@@ -64,7 +64,7 @@ final case class LogWrites(
     stored: Option[StoredRows],
     mergesWithStored: Boolean,
     completesOrdering: Boolean,
-    keys: SliceReader
+    keys: SliceVersions
 )
 
 /**

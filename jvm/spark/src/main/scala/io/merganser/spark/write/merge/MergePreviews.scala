@@ -105,7 +105,7 @@ private[merge] final class LogPreview(
     previews: PreviewRows
 ) extends Closeable {
   private[this] val states          = stored.keyStates(slice)
-  private[this] val width           = stored.schema.length
+  private[this] val width           = stored.input.schema.length
   private[this] var state           = if (states.hasNext) states.next() else null
   private[this] var key: UTF8String = _
   private[this] var traces          = Seq.empty[TracedMerge]

@@ -28,7 +28,7 @@ private[place] object StoredRow {
     val columns = StructType(table.schema.filter(f => names.contains(f.name)))
     val reader  = table.reader(settings.rule, StructType(MetaColumns.schema(MetaColumns.RecordKey) +: columns))
     val rows    = reader.rows(slice)
-    try if (rows.hasNext) Some(StoredRow(rows.next().copy(), reader.schema)) else None
+    try if (rows.hasNext) Some(StoredRow(rows.next().copy(), reader.input.schema)) else None
     finally rows.close()
   }
 }

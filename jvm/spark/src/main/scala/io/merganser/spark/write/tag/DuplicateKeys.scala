@@ -96,7 +96,7 @@ private[spark] final case class DuplicateKeys(
   /** One row for each key that is stored more than once, or outside of its bucket. */
   private def repeated(slices: Seq[FileSlice], tasks: Int, groups: Option[BucketGroups]): RDD[InternalRow] = {
     val (reads, compares) = (reader(keyOnly), byPath)
-    val at                = reads.schema.fieldIndex(MetaColumns.RecordKey)
+    val at                = reads.input.schema.fieldIndex(MetaColumns.RecordKey)
     val numbered          = slices.zipWithIndex
     val keys = Partitions.map(session.sparkContext.parallelize(numbered, math.min(slices.size, 4 * tasks))) { it =>
       it.flatMap { case (slice: FileSlice, number: Int) =>

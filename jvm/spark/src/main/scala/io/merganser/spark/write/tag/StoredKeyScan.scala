@@ -5,10 +5,8 @@ import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{MetaColumns, SchemaHistory}
-import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, RowKey, SliceReader, TableFileReader}
-import io.merganser.table.storage.Storage
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, SliceReader, TableFileReader}
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -23,19 +21,21 @@ import org.apache.spark.util.CollectionAccumulator
 import java.io.Closeable
 
 /** Which of the keys in a table count as stored. */
-sealed trait StoredKeys extends Serializable
+sealed trait StoredKeys extends Serializable {
+
+  /** Reads the requested columns. */
+  def reader: SliceReader
+}
 
 object StoredKeys {
 
   /**
    * Keys of base files, and of logs that may insert keys, even if a log deletes them or the base file retains their
    * delete: later versions must come after the delete.
-   *
-   * @param reader reads the requested columns
    */
   final case class OfFiles(reader: SliceReader) extends StoredKeys
 
-  /** Keys that readers see. @param reader reads the requested columns */
+  /** Keys that readers see. */
   final case class Live(reader: SliceReader) extends StoredKeys
 
   /**
@@ -97,8 +97,7 @@ private[write] final case class StoredKeyScan(
     else {
       val shared = session.sparkContext.broadcast(summary)
       val reader =
-        new StoredKeyReader(table.storage, table.config, table.rowKey, columns, counting, order.byPath, inLogs, read,
-          only, integerKey, table.timeline.history)
+        new StoredKeyReader(columns, counting, order.byPath, inLogs, read, only, integerKey)
       val bins = packed(candidates)
       val rows =
         Partitions.map(session.sparkContext.parallelize(bins, bins.size))(_.flatMap(reader.rows(_, shared)))
@@ -151,18 +150,16 @@ private[write] object StoredKeyScan {
 
 /** The part of [[StoredKeyScan]] that runs in tasks. */
 private final class StoredKeyReader(
-    storage: Storage,
-    config: TableConfig,
-    rowKey: Option[RowKey],
     columns: StructType,
     counting: StoredKeys,
     byPath: Boolean,
     logKeys: Set[Int],
     read: CollectionAccumulator[Int],
     only: Option[Set[Int]],
-    integerKey: Option[StructField],
-    history: Option[SchemaHistory]
+    integerKey: Option[StructField]
 ) extends Serializable {
+  private val table = counting.reader.input.table
+  import table.{config, rowKey, storage, visibility}
 
   private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
 
@@ -205,7 +202,7 @@ private final class StoredKeyReader(
     val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
     val base   = slice.base.get
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
-      known = Some(footer), versions = history.map(_.columns(base.instant)))
+      known = Some(footer), versions = visibility.columns(base.instant))
     val key  = schema.fieldNames.indexOf(keyColumn.name)
     val rows = reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key)))
     closing(reader)(rows ++ retained(slice, footer, out))
@@ -215,8 +212,8 @@ private final class StoredKeyReader(
   private def retained(slice: FileSlice, footer: BaseFileFooter, out: StoredRow): Iterator[InternalRow] =
     counting match {
       case _ if !footer.retainsDeletes => Iterator.empty
-      case StoredKeys.OfFiles(reader)  => reader.tombstones(slice).keys.flatMap(out.deleted(_))
-      case StoredKeys.AndLive(reader)  => reader.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.OfFiles(reader)  => reader.input.tombstones(slice).keys.flatMap(out.deleted(_))
+      case StoredKeys.AndLive(reader)  => reader.input.tombstones(slice).keys.flatMap(out.deleted(_))
       case StoredKeys.Live(_)          => Iterator.empty
     }
 

@@ -1,0 +1,104 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.buffer.{MergeTally, VersionBuffer}
+import io.merganser.table.base.{BaseFileFooter, RecentRows}
+import io.merganser.table.rule.CompiledRule
+import org.apache.spark.sql.execution.merganser.RowsToBatches
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/** Reads file slices for a scan, in column batches: base file and log files go through the one merge. */
+final class SliceBatchReader(input: SliceInput) extends Serializable {
+  import input._
+  import input.table.rule
+
+  /** What a rule compares that takes each row from one version as a whole. */
+  private lazy val ofDecision = new DerivedColumns(table.config,
+    CompiledRule.layoutSchema(new StructType, table.columns, table.config, rule), table.rowKey)
+
+  /**
+   * The slice's live rows in column batches of the requested columns. Rows without log records are returned as read.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def batches(slice: FileSlice): SliceBatches =
+    if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice, versions(slice))
+
+  /** The base file's rows, not merged with the logs. */
+  def baseBatches(slice: FileSlice): SliceBatches = baseBatches(slice, 0L, Long.MaxValue)
+
+  /** Only the rows of row groups whose midpoint is in a range of the file, in bytes. */
+  def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
+    val reader = openBase(slice, ofRows, filters, start, length)
+    SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
+  }
+
+  /**
+   * The same for a reader that needs rows from a commit time on: others may be missing.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def recentBatches(slice: FileSlice, start: Long, length: Long, since: String): SliceBatches = {
+    def held(footer: BaseFileFooter) = RecentRows.of(footer).filter(_.hold(since)).map(_.section)
+    val reader                       = openBase(slice, ofRows, filters, start, length, section = held)
+    // Of several ranges of a file, the first one has them.
+    val batches = reader.filter(start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
+    SliceBatches(batches, reader.toSeq)
+  }
+
+  private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
+    val tally = new MergeTally
+    tally.versions = buffer.versionCount
+    buffer.mergeBatches() match {
+      case Some(merge) =>
+        tally.duplicates = buffer.versionCount - buffer.keyCount
+        merge.tally = tally
+        val reader  = openBase(slice, ofMerge, keyFilters)
+        val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
+      case None =>
+        val open = input.open(slice, buffer)
+        SliceBatches(RowsToBatches(new LiveRows(open, tally), requested, SliceBatchReader.BatchRows), Seq(open), tally)
+    }
+  }
+
+  /**
+   * The same for a reader that needs no row as the base file has it: such rows may be missing. Where each row is one
+   * version as a whole, only those columns of the base file are read that decide which, and of a file with distinct
+   * keys only row groups and pages with a row that may win.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def loggedBatches(slice: FileSlice): SliceBatches = {
+    var isWhole = rule.isDecidedByOrdering
+    val buffer  = newBuffer(slice)
+    val decides = new DecidingRows(rule, layout)
+    retain(slice, buffer)
+    scan(slice, version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) })
+    (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
+      def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
+      val reader                                      = openBase(slice, ofDecision, keyFilters, more = mayWin)
+      val batches =
+        if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty
+        else reader.iterator.flatMap(_.batches().map(withoutOthers))
+      SliceBatches(new MergedBatches(batches, merge, requested, returnsStored = false), reader.toSeq :+ buffer)
+    }
+  }
+
+  /** Batches of [[ofDecision]] with the columns of [[schema]]: the others are null. */
+  private def withoutOthers: ColumnarBatch => ColumnarBatch = {
+    val columns = schema.fields.map { field =>
+      val none = new ConstantColumnVector(SliceBatchReader.BatchRows, field.dataType)
+      none.setNull()
+      ofDecision.schema.fieldNames.indexOf(field.name) -> none
+    }
+    batch =>
+      new ColumnarBatch(columns.map { case (at, none) => if (at < 0) none else batch.column(at) }, batch.numRows)
+  }
+}
+
+private object SliceBatchReader {
+  private val BatchRows = 4096
+}

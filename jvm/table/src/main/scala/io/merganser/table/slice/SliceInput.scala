@@ -1,0 +1,147 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.{KeyFold, Laws, MerganserException, RowLayout, Version}
+import io.merganser.merge.buffer.VersionBuffer
+import io.merganser.table.avro.Milliseconds
+import io.merganser.table.base.{BaseFileFooter, BaseFileSection}
+import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.log.{LogScanned, LogScanner}
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.CompiledRule
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * What readers of a table's file slices read: columns, and the base and log files opened with these. Sent to tasks.
+ *
+ * @param projected   columns to return, data and meta columns in any order; other columns that the merge needs are read
+ *                    too and follow them in the rows
+ * @param filters     filters that may prune row groups of a base file; rows that do not satisfy them may be returned
+ * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
+ *                    none, so they may also prune the input of a merge
+ * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
+ */
+final class SliceInput(
+    val table: TableSnapshot,
+    projected: StructType,
+    private[slice] val filters: Seq[Filter] = Nil,
+    private[slice] val keyFilters: Seq[Filter] = Nil,
+    bufferBytes: Long = SliceInput.DefaultBufferBytes
+) extends Serializable {
+  import table.{config, rowKey, rule, storage, visibility}
+
+  private[slice] val requested: StructType = Milliseconds.like(projected, table.columns)
+
+  /** The columns of the rows, the requested ones first. */
+  val schema: StructType = CompiledRule.layoutSchema(requested, table.columns, config, rule)
+
+  private lazy val compiled = CompiledRule(rule, config, schema)
+
+  private[slice] val ofRows  = new DerivedColumns(config, requested, rowKey)
+  private[slice] val ofMerge = new DerivedColumns(config, schema, rowKey)
+
+  /** Where the columns of [[schema]] are that a merge needs. */
+  def layout: RowLayout = compiled.layout
+
+  /** Folds the versions of the keys of a file group by the table's rule. */
+  def fold(group: FileGroupId): KeyFold = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
+
+  /** The laws of the table's rule. */
+  def laws: Laws = compiled.laws
+
+  /** The deletes that the slice's base file retains. */
+  def tombstones(slice: FileSlice): Tombstones = slice.base match {
+    case Some(base) if config.tombstoneHours.isDefined && compiled.layout.ordering.nonEmpty =>
+      val footer = SliceInput.missingNamed(config, base.path)(
+        BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes))
+      Tombstones.of(storage, base, footer, compiled.layout.ordering)
+    case _ => Tombstones.none
+  }
+
+  /** Ordering values of deletes are converted to the types that rows are read with. */
+  private[slice] def scanner: LogScanner = new LogScanner(
+    storage,
+    // A table that was upgraded may have logs of version 6, with blocks of writes that were taken back since.
+    if (config.isCreatedInLayout2) config.version else math.min(config.version, 6),
+    CompiledRule.orderingTypes(rule, schema),
+    visibility.completed(_),
+    visibility.maxInstant,
+    log => config.version >= 8 && (log.committedBytes.isDefined || config.isCreatedInLayout2),
+    visibility.columns
+  )
+
+  private[slice] def versions(slice: FileSlice): VersionBuffer = {
+    val buffer = newBuffer(slice)
+    retain(slice, buffer)
+    scan(slice, buffer.add)
+    buffer
+  }
+
+  /** Adds the deletes that the base file retains, which are older than what the logs have. */
+  private[slice] def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
+    val retained = tombstones(slice)
+    val deletes  = retained.versions(compiled.layout, slice.partitionPath)
+    retained.keys.filter(keys).foreach { key =>
+      val delete = deletes.find(key)
+      delete.isRetained = true
+      buffer.add(delete)
+    }
+  }
+
+  private[slice] def newBuffer(slice: FileSlice): VersionBuffer =
+    new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
+
+  private[slice] def requireOwnRule(slice: FileSlice): Unit =
+    if (!slice.isOfRule(config))
+      throw MerganserException("RULE_CHANGED_SINCE", "table" -> config.name,
+        "fileGroup" -> slice.fileId, "since" -> config.ruleSince.getOrElse("none"))
+
+  private[slice] def scan(slice: FileSlice, next: Version => Unit): LogScanned = missingNamed(slice) {
+    requireOwnRule(slice)
+    val sink = new VersionSink(compiled.layout) {
+      override protected def add(version: Version): Unit = next(version)
+    }
+    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+  }
+
+  private[slice] def open(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {
+    val reader = openBase(slice, ofMerge, keyFilters)
+    val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
+    val sorted = reader.forall(_.footer.isSorted)
+    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
+  }
+
+  private[slice] def openBase(
+      slice: FileSlice,
+      columns: DerivedColumns,
+      filters: Seq[Filter],
+      start: Long = 0L,
+      length: Long = Long.MaxValue,
+      more: BaseFileFooter => Seq[Filter] = _ => Nil,
+      section: BaseFileFooter => Option[BaseFileSection] = _ => None
+  ): Option[TableFileReader] = slice.base.map { base =>
+    SliceInput.missingNamed(config, base.path) {
+      // Read here, where a missing file is reported by name.
+      val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
+      new TableFileReader(storage, slice.partitionPath, base, columns, filters ++ more(footer), start, length,
+        Some(footer), visibility.columns(base.instant), section(footer), SliceInput.missing(config, base.path))
+    }
+  }
+
+  private[slice] def missingNamed[T](slice: FileSlice)(read: => T): T =
+    SliceInput.missingNamed(config,
+      s"of file group ${slice.fileId} (${slice.logs.take(10).map(_.name).mkString(", ")})")(read)
+}
+
+private[slice] object SliceInput {
+  val DefaultBufferBytes: Long = 256L << 20
+
+  def missingNamed[T](config: TableConfig, what: => String)(read: => T): T =
+    try read
+    catch { case e: java.io.FileNotFoundException => throw missing(config, what)(e) }
+
+  private def missing(config: TableConfig, what: => String)(cause: java.io.FileNotFoundException): MerganserException =
+    MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what, "by" -> "the query's plan")
+      .causedBy(cause)
+}

@@ -43,6 +43,8 @@ def value(hint: Any, full: bool) -> Any:
         return {TEXT: value(inner[1], full)} if full else {}
     if isinstance(hint, type) and issubclass(hint, Shown):
         return made(hint, full)
+    if isinstance(hint, typing.TypeVar):  # of counts, which the history has as None too
+        hint = int
     plain = {str: TEXT, int: 7, bool: True, datetime: datetime(2026, 1, 31, tzinfo=timezone.utc), Any: {"a": TEXT}}
     return plain[hint] if full else {str: "x", int: 0, bool: False, Any: None}.get(hint, plain[hint])
 
@@ -79,7 +81,8 @@ def test_every_result_that_a_call_returns_is_public() -> None:
     while subclasses:
         for kind in subclasses.pop().__subclasses__():
             subclasses.append(kind)
-            found.add(kind.__name__)
+            if kind.__module__ != "merganser.counts" and not kind.__name__.startswith("_"):  # what results inherit
+                found.add(kind.__name__)
     assert sorted(found) == RESULTS
 
 

@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._expressions import Parts
 from merganser._progress import progress
-from merganser._transport import Transport, explaining_names, split, view_name
-from merganser.errors import MerganserError, MissingJarError, error_for, in_python
+from merganser._transport import Transport, explaining_names, view_name
+from merganser.errors import MerganserError, MissingJarError, error_for
 
 _FORMAT = "merganser"
 _EXCEPTION = "io.merganser.merge.MerganserException"
@@ -47,18 +47,8 @@ class Bridge(Transport):
             jars = spark.conf.get("spark.jars", None) or "empty"
             raise missing_jar(f"'spark.jars' is {jars}", jars)
 
-    def rows(
-        self,
-        call: str,
-        options: Mapping[str, str] | None = None,
-        *,
-        frame: Any = None,
-        parts: Any = None,
-        **arguments: Any,
-    ) -> list[dict[str, Any]]:
-        plain, columns = split(arguments, options, parts)
-        columns.update({} if parts is None else parts.columns)
-        given = json.dumps(plain), None if frame is None else frame._jdf, _java(columns)
+    def _rows(self, call: str, frame: Any, arguments: dict[str, Any], columns: dict[str, Any]) -> list[dict[str, Any]]:
+        given = json.dumps(arguments), None if frame is None else frame._jdf, _java(columns)
         found: list[dict[str, Any]] = self._call("call", self._session, call, *given, shown=call)
         return found
 
@@ -75,15 +65,15 @@ class Bridge(Transport):
 
     def _add_view(self, rows: DataFrame) -> str:
         name = view_name()
-        self._call("view", self._session, name, rows._jdf)
+        self._call("view", self._session, name, rows._jdf, shown="view")
         return name
 
     def sql_of(self, column: Any) -> str:
         with self._translating():
             return str(self._entry.sqlOf(self._session, column._jc))
 
-    def _call(self, method: str, *args: Any, shown: str | None = None) -> Any:
-        with self._translating(), self._progress(shown or words(method)), interruptible(self._spark):
+    def _call(self, method: str, *args: Any, shown: str) -> Any:
+        with self._translating(), self._progress(shown), interruptible(self._spark):
             response = getattr(self._entry, method)(*args)
         return json.loads(response)
 
@@ -95,18 +85,8 @@ class Bridge(Transport):
         caller = self._entry.caller()
         return lambda: str(self._entry.progress(caller))
 
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        """Raise the jar's errors as ours."""
-        try:
-            yield
-        except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
-            raise in_python(ours) from ours.__context__
-        except Exception as failure:
-            error = translated(failure)
-            if error is None:
-                raise
-            raise in_python(error) from failure
+    def _translated(self, failure: Exception) -> MerganserError | None:
+        return translated(failure)
 
 
 @contextmanager
@@ -157,11 +137,6 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
 
 def _java(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {word: column._jc for word, column in columns.items()}
-
-
-def words(method: str) -> str:
-    """The name of a method of the JVM as it is shown: ``compactLogs`` is ``compact logs``."""
-    return re.sub(r"[A-Z]", lambda capital: f" {capital.group().lower()}", method)
 
 
 def has_jar(jvm: Any) -> bool:

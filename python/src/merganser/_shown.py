@@ -80,7 +80,7 @@ class Results(list[_T]):
     def _repr_html_(self) -> str:
         """An HTML table, without the columns in which nothing has a value."""
         names = [one.name for one in fields(self[0])] if self else []  # type: ignore[arg-type]
-        return html_table(names, ({name: getattr(one, name) for name in names} for one in self))
+        return html_table(names, self)
 
 
 def one_line(text: str) -> str:
@@ -88,13 +88,14 @@ def one_line(text: str) -> str:
     return " ".join(line.strip() for line in text.splitlines())
 
 
-def html_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """An HTML table of those columns that have a value in any of the rows."""
-    found = list(rows)
+def html_table(names: Sequence[str], rows: Iterable[Any], caption: str = "") -> str:
+    """An HTML table of those columns that have a value in any of the rows, which are objects or dicts."""
+    found = [row if isinstance(row, Mapping) else {name: getattr(row, name) for name in names} for row in rows]
     kept = [name for name in names if any(row[name] is not None and row[name] != () for row in found)]
     head = "".join(f"<th>{words(name)}</th>" for name in kept)
     body = "".join(f"<tr>{''.join(f'<td>{cell(shown(name, row[name]))}</td>' for name in kept)}</tr>" for row in found)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def plain(value: Any) -> Any:
@@ -126,7 +127,7 @@ def cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escape(str(value))
+    return escape(str(value)).replace("\n", "<br>")
 
 
 def shown(name: str, value: object) -> object:

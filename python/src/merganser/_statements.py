@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._connect_columns import sql_of
 from merganser._expressions import Parts
-from merganser._transport import Transport, explaining_names, split, view_name
-from merganser.errors import MerganserError, MissingJarError, error_for, in_python
+from merganser._transport import Transport, explaining_names, view_name
+from merganser.errors import MerganserError, MissingJarError, error_for
 
 _NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
 """Conditions of Spark itself for a missing procedure, or for a missing CALL statement."""
@@ -32,19 +32,11 @@ class Statements(Transport):
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def rows(
-        self,
-        call: str,
-        options: Mapping[str, str] | None = None,
-        *,
-        frame: Any = None,
-        parts: Any = None,
-        **arguments: Any,
-    ) -> list[dict[str, Any]]:
-        plain, columns = split(arguments, options, parts)
-        plain.update({name: self.sql_of(column) for name, column in columns.items()})
-        with nullcontext() if frame is None else self.view(frame) as view, _translating():
-            rows = self._spark.sql(*call_of(call, plain if view is None else {"source": view, **plain})).collect()
+    def _rows(self, call: str, frame: Any, arguments: dict[str, Any], columns: dict[str, Any]) -> list[dict[str, Any]]:
+        arguments.update({name: self.sql_of(column) for name, column in columns.items()})
+        with nullcontext() if frame is None else self.view(frame) as view, self._translating():
+            given = arguments if view is None else {"source": view, **arguments}
+            rows = self._spark.sql(*call_of(call, given)).collect()
         return [_plain(row.asDict(recursive=True)) for row in rows]
 
     def parts(self) -> Parts:
@@ -54,12 +46,15 @@ class Statements(Transport):
         with explaining_names():
             if options or parts.names:
                 return self.one("run_statement", options, statement=text, parts=parts)
-            with _translating():
+            with self._translating():
                 rows = self._spark.sql(text).collect()
         return _plain(rows[0].asDict()) if rows else {}
 
     def sql_of(self, column: Any) -> str:
         return sql_of(column)
+
+    def _translated(self, failure: Exception) -> MerganserError | None:
+        return translated(failure) if isinstance(failure, PySparkException) else None
 
     def _add_view(self, rows: DataFrame) -> str:
         name = view_name()
@@ -88,20 +83,6 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {
         name: round(value.timestamp() * 1000) if isinstance(value, datetime) else value for name, value in row.items()
     }
-
-
-@contextmanager
-def _translating() -> Iterator[None]:
-    """Raise the jar's errors as ours."""
-    try:
-        yield
-    except MerganserError as ours:  # created where PySpark converts exceptions
-        raise in_python(ours) from getattr(ours, "origin", None)
-    except PySparkException as failure:
-        error = translated(failure)
-        if error is None:
-            raise
-        raise in_python(error) from failure
 
 
 def call_of(procedure: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

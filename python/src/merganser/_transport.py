@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from merganser._arguments import is_column
 from merganser._expressions import Parts
 from merganser._wire import measured
+from merganser.errors import MerganserError, in_python
 from merganser.options import DRY_RUN
 
 
@@ -22,7 +23,6 @@ class Transport(ABC):
 
     _spark: SparkSession
 
-    @abstractmethod
     def rows(
         self,
         call: str,
@@ -41,6 +41,15 @@ class Transport(ABC):
             parts: What a statement has beside its text.
             arguments: By parameter; columns of conditions among them. Those that are ``None`` are left out.
         """
+        given = {**arguments, "options": options or None, "names": parts.names or None if parts else None}
+        found = {name: value for name, value in given.items() if value is not None}
+        columns = {name: value for name, value in found.items() if is_column(value)}
+        plain = {name: value for name, value in found.items() if name not in columns}
+        return self._rows(call, frame, plain, {**columns, **(parts.columns if parts else {})})
+
+    @abstractmethod
+    def _rows(self, call: str, frame: Any, arguments: dict[str, Any], columns: dict[str, Any]) -> list[dict[str, Any]]:
+        """The rows of a call with its frame, its arguments and those of them that are columns."""
 
     @abstractmethod
     def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
@@ -68,6 +77,23 @@ class Transport(ABC):
 
     @abstractmethod
     def _add_view(self, rows: DataFrame) -> str: ...
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Raise the jar's errors as ours."""
+        try:
+            yield
+        except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
+            raise in_python(ours) from ours.origin or ours.__context__
+        except Exception as failure:
+            error = self._translated(failure)
+            if error is None:
+                raise
+            raise in_python(error) from failure
+
+    @abstractmethod
+    def _translated(self, failure: Exception) -> MerganserError | None:
+        """Our exception for a failed call, or ``None``."""
 
     def one(self, call: str, options: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
         """The row of a call that returns one; see :meth:`rows`."""
@@ -114,16 +140,6 @@ class Transport(ABC):
     def has_evolution_clause(self) -> bool:
         """Whether this Spark line has MERGE WITH SCHEMA EVOLUTION."""
         return not self._spark.version.startswith("3.")
-
-
-def split(
-    arguments: Mapping[str, Any], options: Mapping[str, str] | None, parts: Parts | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of a call that are there, with its options and the names of a statement; and those of columns."""
-    given = {**arguments, "options": options or None, "names": parts.names or None if parts else None}
-    found = {name: value for name, value in given.items() if value is not None}
-    columns = {name: value for name, value in found.items() if is_column(value)}
-    return {name: value for name, value in found.items() if name not in columns}, columns
 
 
 def view_name() -> str:

@@ -88,14 +88,7 @@ class ApplyResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return all fields and counts, as values that JSON has."""
         counts = {name: getattr(self, name) for name in ("applied", *_ROWS, "is_repetition")}
-        return {
-            **{name: getattr(self, name) for name in _EVENTS},
-            **counts,
-            "skipped": dict(self.skipped),
-            "quarantined": dict(self.quarantined),
-            "quarantine": self.quarantine,
-            "commit": None if self.commit is None else self.commit.to_dict(),
-        }
+        return {**super().to_dict(), **counts}
 
     def _line(self) -> str:
         parts = [f"{self.events} events: {self.upserts} upserts, {self.deletes} deletes"]
@@ -112,5 +105,4 @@ class ApplyResult(Shown):
         return f"<table>{rows}</table>"
 
 
-_EVENTS = ("preset", "events", "upserts", "deletes", "truncates", "key_changes")
 _ROWS = ("inserted", "updated", "deleted", "late", "duplicates", "appended")

@@ -10,14 +10,13 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from merganser._shown import Shown
+from merganser._shown import Shown, html_table
 from merganser._version import __version__
 from merganser.errors import MissingJarError
 from merganser.session import CATALOG, EXTENSIONS, LAKE_CATALOG, jar_for
@@ -77,12 +76,7 @@ class Diagnosis(Shown):
         return "; ".join(found) or f"nothing is missing of {len(self.findings)} things"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(one.status)}</td><td>{escape(one.name)}</td><td style='text-align:left'>"
-            f"{escape(one.found)}{'' if one.remedy is None else f'<br><code>{escape(one.remedy)}</code>'}</td></tr>"
-            for one in self.findings
-        )
-        return f"<table><thead><tr><th>status</th><th>what</th><th>found</th></tr></thead><tbody>{rows}</tbody></table>"
+        return html_table(("status", "name", "found", "remedy"), self.findings)
 
 
 def doctor(spark: SparkSession | None = None, *, write: bool = False) -> Diagnosis:

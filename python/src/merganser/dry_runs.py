@@ -6,12 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from merganser._shown import Shown, size
+from merganser._shown import Shown, html_table, size
 from merganser._transport import transport_for
 from merganser._wire import built, measured, wire
 from merganser.config import Options, merged_options
@@ -75,9 +74,8 @@ class DryRun(Counts[int]):
 
     def _repr_html_(self) -> str:
         """The rows as an HTML table."""
-        names = ("outcome", "key", "before", "after", "reason")
-        rows = [(r.outcome, r.key, _shown(r.before), _shown(r.after), r.reason) for r in self.rows]
-        return _table(names, rows, str(self))
+        rows = ({**vars(one), "before": _shown(one.before), "after": _shown(one.after)} for one in self.rows)
+        return html_table(("outcome", "key", "before", "after", "reason"), rows, str(self))
 
 
 @dataclass(frozen=True)
@@ -195,8 +193,7 @@ class ServiceDryRun(Shown):
 
     def _repr_html_(self) -> str:
         """The steps as an HTML table."""
-        names = ("action", "item", "partition_path", "files", "bytes", "detail")
-        return _table(names, [tuple(getattr(step, name) for name in names) for step in self.steps], self.service)
+        return html_table(("action", "item", "partition_path", "files", "bytes", "detail"), self.steps, self.service)
 
 
 @dataclass(frozen=True)
@@ -260,9 +257,8 @@ class RuleComparison(Shown):
 
     def _repr_html_(self) -> str:
         """The rows that differ as an HTML table."""
-        names = ("key", "columns", "stored", "other")
-        rows = [(d.key, ", ".join(d.columns), _shown(d.stored), _shown(d.other)) for d in self.examples]
-        return _table(names, rows, str(self))
+        rows = ({**vars(one), "stored": _shown(one.stored), "other": _shown(one.other)} for one in self.examples)
+        return html_table(("key", "columns", "stored", "other"), rows, str(self))
 
 
 def last_dry_run(spark: SparkSession) -> DryRun | None:
@@ -289,12 +285,3 @@ def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Opt
 
 def _shown(row: Mapping[str, Any] | None) -> str:
     return "no row" if row is None else ", ".join(f"{name}={value!r}" for name, value in row.items())
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

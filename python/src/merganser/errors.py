@@ -61,57 +61,47 @@ class MerganserError(PySparkException):
 
 
 class _ConditionError(MerganserError):
-    """Base of the classes for conditions of the jar."""
+    """Base of the classes for conditions of the jar, whose names are ``of``."""
 
     CONDITIONS: ClassVar[tuple[str, ...]]
 
+    def __init_subclass__(cls, of: tuple[str, ...] = ()) -> None:
+        cls.CONDITIONS = of
 
-class TableNotFoundError(_ConditionError):
+
+class TableNotFoundError(_ConditionError, of=("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")):
     """There is no table at the path, or none with the name."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")
 
-
-class TableExistsError(_ConditionError):
+class TableExistsError(_ConditionError, of=("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")):
     """There is a table at the path already."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")
 
-
-class ColumnMissingError(_ConditionError):
+class ColumnMissingError(
+    _ConditionError, of=("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
+):
     """A column that the operation needs is not among the incoming ones."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
 
-
-class OrderingFieldMissingError(ColumnMissingError):
+class OrderingFieldMissingError(ColumnMissingError, of=("ORDERING_FIELD_MISSING",)):
     """An ordering field is not a column of the incoming rows."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("ORDERING_FIELD_MISSING",)
 
-
-class NullValueError(_ConditionError):
+class NullValueError(_ConditionError, of=("NULL_RECORD_KEY", "NULL_ORDERING_VALUE", "NULL_VALUE")):
     """A row lacks its key, a value of a column that is NOT NULL, or an ordering value where the table rejects null."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE", "NULL_VALUE")
 
-
-class SchemaConflictError(_ConditionError):
+class SchemaConflictError(_ConditionError, of=("SCHEMA_CONFLICT",)):
     """The columns of the incoming rows contradict those of the table."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("SCHEMA_CONFLICT",)
 
-
-class OptionError(_ConditionError):
+class OptionError(_ConditionError, of=("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")):
     """An option is unknown or unsupported, or its value is invalid."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")
 
-
-class ConfigurationConflictError(_ConditionError):
-    """A setting contradicts the table or another setting, or is set twice to different values."""
-
-    CONDITIONS: ClassVar[tuple[str, ...]] = (
+class ConfigurationConflictError(
+    _ConditionError,
+    of=(
         "CONFIG_CONFLICT",
         "PAYLOAD_CLASS_REFUSED",
         "COLUMNS_CONFLICT",
@@ -119,55 +109,43 @@ class ConfigurationConflictError(_ConditionError):
         "MERGE_SETTINGS_CONFLICT",
         "OVERWRITE_WITH_OTHER_SETTINGS",
         "CHANGES_CONFLICT",
-    )
+    ),
+):
+    """A setting contradicts the table or another setting, or is set twice to different values."""
 
 
-class DuplicateKeyError(_ConditionError):
+class DuplicateKeyError(_ConditionError, of=("DUPLICATE_KEY",)):
     """A key is already stored, and the insert's duplicate policy is ``fail``."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("DUPLICATE_KEY",)
 
-
-class CommitConflictError(_ConditionError):
+class CommitConflictError(_ConditionError, of=("COMMIT_CONFLICT",)):
     """Another writer committed to the same file groups first; write again."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("COMMIT_CONFLICT",)
 
-
-class CompactionConflictError(CommitConflictError):
+class CompactionConflictError(CommitConflictError, of=("COMPACTION_CONFLICT",)):
     """Another process is running or has completed the same compaction; no row has changed."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("COMPACTION_CONFLICT",)
 
-
-class ClusteringConflictError(CommitConflictError):
+class ClusteringConflictError(CommitConflictError, of=("CLUSTERING_CONFLICT",)):
     """Another writer ran the same clustering, rolled it back or changed its rows first; no row has changed."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("CLUSTERING_CONFLICT",)
 
-
-class LockTimeoutError(_ConditionError):
+class LockTimeoutError(_ConditionError, of=("LOCK_TIMEOUT",)):
     """Another writer held the table's lock for too long; write again."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("LOCK_TIMEOUT",)
 
-
-class SliceFileMissingError(_ConditionError):
+class SliceFileMissingError(_ConditionError, of=("SLICE_FILE_MISSING",)):
     """A file of a slice is gone, probably cleaned while it was read."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("SLICE_FILE_MISSING",)
 
-
-class EventsRefusedError(_ConditionError):
+class EventsRefusedError(_ConditionError, of=("EVENTS_REFUSED",)):
     """Change events that cannot be applied, and no quarantine for them; nothing was written."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("EVENTS_REFUSED",)
 
-
-class ChangesValueError(_ConditionError, ValueError):
-    """An argument of an application of changes has no such value, or a needed one is missing."""
-
-    CONDITIONS: ClassVar[tuple[str, ...]] = (
+class ChangesValueError(
+    _ConditionError,
+    ValueError,
+    of=(
         "CHANGES_COLUMN_MARKS_DELETES",
         "CHANGES_COLUMN_MISSING",
         "CHANGES_KEYS_UNKNOWN",
@@ -180,13 +158,13 @@ class ChangesValueError(_ConditionError, ValueError):
         "CHANGES_SEQUENCE_AMBIGUOUS",
         "CHANGES_SEQUENCE_UNKNOWN",
         "CHANGES_SOURCE_TABLE_OF_ROWS",
-    )
+    ),
+):
+    """An argument of an application of changes has no such value, or a needed one is missing."""
 
 
-class ChangesTypeError(_ConditionError, TypeError):
+class ChangesTypeError(_ConditionError, TypeError, of=("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")):
     """A frame of changes does not have the form that the preset takes."""
-
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")
 
 
 class RuleNotTraceableError(MerganserError):

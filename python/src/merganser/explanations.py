@@ -10,7 +10,7 @@ from decimal import Decimal
 from html import escape
 from typing import Any, Union
 
-from merganser._shown import Shown
+from merganser._shown import Shown, html_table
 from merganser._wire import built, wire
 
 RecordKey = Union[str, int, Mapping[str, Any], "tuple[Any, ...]", float, bool, Decimal, date, datetime]
@@ -252,22 +252,8 @@ def _timeline(versions: Sequence[RecordVersion]) -> str:
 
 
 def _table(versions: Sequence[RecordVersion]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in ("commit", "file", "version", "decision", "why", "provides", "row"))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{escape(str(cell))}</td>"
-            for cell in (
-                version.commit,
-                version.file or "",
-                version.version,
-                version.decision,
-                version.reason,
-                _shown(version.provided),
-                _shown(version.result),
-            )
-        )
-        + "</tr>"
-        for version in versions
+    rows = (
+        {**vars(one), "why": one.reason, "provides": _shown(one.provided), "row": _shown(one.result)}
+        for one in versions
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return html_table(("commit", "file", "version", "decision", "why", "provides", "row"), rows)

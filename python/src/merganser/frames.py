@@ -61,11 +61,7 @@ def merge_frames(
         changes: One or more versions of each row, in the order of their arrival, with the same columns. To omit some,
             set ``spark.merganser.write.missingColumns`` as for an upsert. A column ``_hoodie_is_deleted`` marks
             deletes.
-        keys: Column or columns that identify a row.
-        rule: How each column of two versions becomes one value, as for :meth:`Table.create`.
-        ordering_by: Column or columns whose larger value wins, compared in this order.
-        merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
-        options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
+        keys: As for :func:`combine`, and so are all others.
 
     Raises:
         MerganserError: As :func:`combine`.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Optional
+from typing import Optional
 
 from merganser._shown import Results, Shown, html_table
 from merganser._wire import utc, wire
@@ -108,18 +108,13 @@ class HistoryEntry(CommitCounts[Optional[int]], _Action):
 class History(Results[HistoryEntry]):
     """The actions on a table, newest first. Notebooks show it as a table, ``print`` as a line for each action."""
 
-    @classmethod
-    def from_rows(cls, wire: Sequence[Mapping[str, Any]]) -> History:
-        """Build one from the jar's JSON."""
-        return cls(HistoryEntry.from_wire(entry) for entry in wire)
-
     def __str__(self) -> str:
         """One line for each action."""
         return "\n".join(map(str, self)) or "no actions"
 
     def _repr_html_(self) -> str:
         """An HTML table, without the columns in which no action has a value."""
-        return html_table(_COLUMNS, ({name: getattr(entry, name) for name in _COLUMNS} for entry in self))
+        return html_table(_COLUMNS, self)
 
 
 _COLUMNS = (

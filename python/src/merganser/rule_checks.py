@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
 from typing import Any
 
-from merganser._shown import Shown
+from merganser._shown import Shown, html_table
+from merganser._wire import wire
 
 
 @dataclass(frozen=True)
 class RuleLaw(Shown):
     """A law, and whether random versions of a row keep it."""
 
-    name: str
+    name: str = field(metadata=wire("law"))
     """``never_null``, ``associative``, ``idempotent``, ``order_free``, ``deletes_keep_place``, ``partial_is_whole``,
     ``projection_safe`` or ``retractions_undo``."""
     meaning: str
@@ -27,18 +27,6 @@ class RuleLaw(Shown):
     """Number of cases that were tried: up to the first one that breaks the law."""
     counterexample: str | None
     """Two or three versions of a row that break the law, and what they give: a line each."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> RuleLaw:
-        """Build one from the jar's JSON."""
-        return cls(
-            name=wire["law"],
-            meaning=wire["meaning"],
-            holds=wire["holds"],
-            relied_on=wire["relied_on"],
-            cases=wire["cases"],
-            counterexample=wire["counterexample"],
-        )
 
     def to_string(self) -> str:
         """The line, and the counterexample below it."""
@@ -94,11 +82,4 @@ class RuleCheck(Shown):
 
     def _repr_html_(self) -> str:
         """The laws as an HTML table."""
-        head = "".join(f"<th>{name}</th>" for name in ("law", "holds", "counterexample"))
-        body = "".join(
-            f"<tr><td>{escape(law.name)}: {escape(law.meaning)}</td>"
-            f"<td>{ {True: 'yes', False: 'no', None: '–'}[law.holds] }</td>"
-            f"<td><pre>{escape(law.counterexample or '')}</pre></td></tr>"
-            for law in self.laws
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(("name", "meaning", "holds", "counterexample"), self.laws)

@@ -12,7 +12,7 @@ from merganser._open_table import ALL
 from merganser.apply_changes import TableChanges
 from merganser.config import Options, TableType
 from merganser.creation import TableCreation
-from merganser.history import History
+from merganser.history import History, HistoryEntry
 from merganser.inspection import Inspection
 from merganser.reads import TableReads
 from merganser.repairs import Repairs
@@ -142,7 +142,8 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
                 f"limit is a number of actions from the newest one on, 0 or more, not {limit}: history(1) has the "
                 "newest alone, and history()[-1] is the oldest"
             )
-        return History.from_rows(self._rows("show_history", limit=ALL if limit is None else limit, archived=archived))
+        rows = self._rows("show_history", limit=ALL if limit is None else limit, archived=archived)
+        return History(map(HistoryEntry.from_wire, rows))
 
     def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
         """Merge the logs of a merge-on-read table into its base files.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from merganser._shown import Results, Shown, html_table
-from merganser._wire import built
+from merganser._wire import wire
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class MergeConfig(Results[Setting]):
         """A table of all settings, contradictions first, then those that are not defaults."""
         order = sorted(self, key=lambda one: (one.conflict is None, one.source == "default"))
         names = ("setting", "value", "source", "scope", "conflict", "meaning")
-        return html_table(names, ({name: getattr(one, name) for name in names} for one in order))
+        return html_table(names, order)
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class KeyCheck(Shown):
     null_keys: int
     """Rows whose key columns are all null."""
     keys_in_several_partitions: int
-    duplicates: tuple[RepeatedKey, ...]
+    duplicates: tuple[RepeatedKey, ...] = field(metadata=wire(of=RepeatedKey.from_wire, empty=()))
     """Some of the keys that more than one row has, those with the most rows first."""
 
     @property
@@ -114,11 +113,3 @@ class KeyCheck(Shown):
         first = f" (such as {self.duplicates[0].key!r})" if self.duplicates else ""
         found = "; ".join(filter(None, wrong)) or "each has one row"
         return f"{self.rows} rows, {self.keys} keys: {found}{first}"
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> KeyCheck:
-        """Build one from the jar's JSON."""
-        repeated = tuple(
-            RepeatedKey(one["key"], one["rows"], tuple(one["partitions"])) for one in wire["duplicates"] or ()
-        )
-        return built(cls, {**wire, "duplicates": repeated})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from merganser._shown import Shown
+from merganser._shown import Shown, html_table
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,4 @@ class VerifyResult(Shown):
         if self.ok:
             return f"<p>{escape(self.detail)}; nothing is wrong.</p>"
         names = ("check", "problems", "partition_path", "file", "key", "detail", "remedy")
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(getattr(problem, name) or ''))}</td>" for name in names) + "</tr>"
-            for problem in self.problems
-        )
-        return f"<p>{escape(self.detail)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p>{escape(self.detail)}</p>{html_table(names, self.problems)}"

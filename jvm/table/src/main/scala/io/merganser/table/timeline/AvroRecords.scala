@@ -14,6 +14,8 @@ private[table] object AvroRecords {
   val Int: Schema  = Schema.create(Schema.Type.INT)
   val Bool: Schema = Schema.create(Schema.Type.BOOLEAN)
 
+  val Dbl: Schema = Schema.create(Schema.Type.DOUBLE)
+
   val Bytes: Schema = Schema.create(Schema.Type.BYTES)
 
   private val Null = Schema.create(Schema.Type.NULL)
@@ -22,16 +24,24 @@ private[table] object AvroRecords {
 
   def map(of: Schema): Schema = Schema.createMap(of)
 
+  def nullOr(of: Schema): Schema = Schema.createUnion(Null, of)
+
+  def orNull(of: Schema): Schema = Schema.createUnion(of, Null)
+
   /** A nullable field, null by default. */
   def optional(name: String, of: Schema): Schema.Field =
-    new Schema.Field(name, Schema.createUnion(Null, of), null, JsonProperties.NULL_VALUE)
+    new Schema.Field(name, nullOr(of), null, JsonProperties.NULL_VALUE)
 
   def required(name: String, of: Schema): Schema.Field = new Schema.Field(name, of, null, null: Object)
 
   def withDefault(name: String, of: Schema, default: Object): Schema.Field = new Schema.Field(name, of, null, default)
 
+  /** A list, empty by default. */
+  def emptyByDefault(name: String, of: Schema): Schema.Field =
+    withDefault(name, array(of), java.util.Collections.emptyList[AnyRef]())
+
   def version(default: Int): Schema.Field =
-    new Schema.Field("version", Schema.createUnion(Int, Null), null, Integer.valueOf(default))
+    new Schema.Field("version", orNull(Int), null, Integer.valueOf(default))
 
   def record(name: String, fields: Schema.Field*): Schema =
     Schema.createRecord(name, null, "org.apache.hudi.avro.model", false, fields.asJava)
@@ -55,7 +65,7 @@ private[table] object AvroRecords {
     names.find(name => record.getSchema.getField(name) == null).foreach(name =>
       throw new IllegalArgumentException(s"its ${record.getSchema.getName} has no $name"))
 
-  private def toAvro(value: Any): Any = value match {
+  private[timeline] def toAvro(value: Any): Any = value match {
     case None              => null
     case Some(inner)       => toAvro(inner)
     case values: Seq[_]    => values.map(toAvro).asJava
@@ -64,7 +74,7 @@ private[table] object AvroRecords {
   }
 
   /** Lenient access by name: other writers may have fewer fields. */
-  implicit final class Fields(private val record: GenericRecord) extends AnyVal {
+  implicit final class Fields(private val record: GenericRecord) extends AnyVal with NamedFields {
 
     def value(name: String): Option[Any] =
       if (record.getSchema.getField(name) == null) None else Option(record.get(name): Any)

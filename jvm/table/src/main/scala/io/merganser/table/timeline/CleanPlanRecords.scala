@@ -24,6 +24,7 @@ final case class CleanPlan(
 object CleanPlan {
 
   import AvroRecords._
+  import RecordType.Described
 
   /** Of plans with whole paths and of metadata with names. */
   val Version = 2
@@ -31,22 +32,38 @@ object CleanPlan {
   /** Key in the extra metadata: savepoints when the plan was made, comma separated. */
   val SavepointsKey = "savepointed_timestamps"
 
-  /** @param pathOf the whole path of a file of a partition */
-  def encode(plan: CleanPlan, pathOf: (String, String) => String): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.CleanerPlan,
-      "earliestInstantToRetain" -> plan.earliest.map(TimelineSchemas.completedInstant),
-      "lastCompletedCommitTimestamp" -> plan.lastCompleted,
-      "policy" -> plan.policy,
-      "filesToBeDeletedPerPartition" -> Map.empty[String, Seq[String]],
-      "version" -> Version,
-      "filePathsToBeDeletedPerPartition" -> plan.files.map { case (partition, names) =>
-        partition -> names.map(name => TimelineSchemas.cleanFileInfo(pathOf(partition, name)))
-      },
-      "partitionsToBeDeleted" -> plan.partitions,
-      "extraMetadata" -> plan.extra
-    )
+  private val Retained = new RecordType[Instant](
+    "HoodieActionInstant",
+    required("timestamp", Str).from(_.requested),
+    required("action", Str).from(_.action.name),
+    required("state", Str).from(_.state.shown)
   )
+
+  private val FileInfo = new RecordType[String](
+    "HoodieCleanFileInfo",
+    optional("filePath", Str).from(path => path),
+    optional("isBootstrapBaseFile", Bool).from(_ => false)
+  )
+
+  /** Of a plan with whole paths of files. */
+  private val Record = new RecordType[CleanPlan](
+    "HoodieCleanerPlan",
+    optional("earliestInstantToRetain", Retained.schema).from(_.earliest.map(Retained(_))),
+    withDefault("lastCompletedCommitTimestamp", Str, "").from(_.lastCompleted),
+    required("policy", Str).from(_.policy),
+    optional("filesToBeDeletedPerPartition", map(array(Str))).from(_ => Map.empty),
+    version(1).from(_ => Version),
+    optional("filePathsToBeDeletedPerPartition", map(array(FileInfo.schema)))
+      .from(_.files.map { case (partition, paths) => partition -> paths.map(FileInfo(_)) }),
+    optional("partitionsToBeDeleted", array(Str)).from(_.partitions),
+    optional("extraMetadata", map(Str)).from(_.extra)
+  )
+
+  /** @param pathOf the whole path of a file of a partition */
+  def encode(plan: CleanPlan, pathOf: (String, String) => String): Array[Byte] =
+    Record.encode(plan.copy(files = plan.files.map { case (partition, names) =>
+      partition -> names.map(pathOf(partition, _))
+    }))
 
   def decode(bytes: Array[Byte]): CleanPlan = of(AvroRecords.decode(bytes))
 
@@ -96,34 +113,35 @@ final case class CleanMetadata(
 object CleanMetadata {
 
   import AvroRecords._
+  import RecordType.Described
 
   /** Key in the extra metadata of our cleans: size of the deleted files, in bytes. */
   val BytesKey = "merganser.bytes.deleted"
 
-  def encode(metadata: CleanMetadata): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.CleanMetadata,
-      "startCleanTime" -> metadata.startTime,
-      "timeTakenInMillis" -> metadata.elapsedMs,
-      "totalFilesDeleted" -> metadata.filesDeleted,
-      "earliestCommitToRetain" -> metadata.earliest.getOrElse(""),
-      "lastCompletedCommitTimestamp" -> metadata.lastCompleted,
-      "partitionMetadata" -> metadata.partitions.map { case (path, partition) => path -> record(path, partition) },
-      "version" -> metadata.version,
-      "bootstrapPartitionMetadata" -> Map.empty[String, GenericRecord],
-      "extraMetadata" -> metadata.extra
-    )
+  private val OfPartition = new RecordType[(String, CleanedPartition)](
+    "HoodieCleanPartitionMetadata",
+    required("partitionPath", Str).from(_._1),
+    required("policy", Str).from(_._2.policy),
+    required("deletePathPatterns", array(Str)).from { case (_, cleaned) => cleaned.deleted ++ cleaned.failed },
+    required("successDeleteFiles", array(Str)).from(_._2.deleted),
+    required("failedDeleteFiles", array(Str)).from(_._2.failed),
+    optional("isPartitionDeleted", Bool).from(_._2.isRemoved)
   )
 
-  private def record(path: String, partition: CleanedPartition): GenericRecord = build(
-    TimelineSchemas.CleanPartitionMetadata,
-    "partitionPath" -> path,
-    "policy" -> partition.policy,
-    "deletePathPatterns" -> (partition.deleted ++ partition.failed),
-    "successDeleteFiles" -> partition.deleted,
-    "failedDeleteFiles" -> partition.failed,
-    "isPartitionDeleted" -> partition.isRemoved
+  private val Record = new RecordType[CleanMetadata](
+    "HoodieCleanMetadata",
+    required("startCleanTime", Str).from(_.startTime),
+    required("timeTakenInMillis", Lng).from(_.elapsedMs),
+    required("totalFilesDeleted", Int).from(_.filesDeleted),
+    required("earliestCommitToRetain", Str).from(_.earliest.getOrElse("")),
+    withDefault("lastCompletedCommitTimestamp", Str, "").from(_.lastCompleted),
+    required("partitionMetadata", map(OfPartition.schema)).from(_.partitions.map(p => p._1 -> OfPartition(p))),
+    version(1).from(_.version),
+    optional("bootstrapPartitionMetadata", map(OfPartition.schema)).from(_ => Map.empty),
+    optional("extraMetadata", map(Str)).from(_.extra)
   )
+
+  def encode(metadata: CleanMetadata): Array[Byte] = Record.encode(metadata)
 
   private[table] def decode(bytes: Array[Byte]): CleanMetadata = of(AvroRecords.decode(bytes))
 

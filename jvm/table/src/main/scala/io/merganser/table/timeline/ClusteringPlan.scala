@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.file.FileGroupId
+import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.{LayoutStrategy, Options}
 import org.apache.avro.generic.GenericRecord
 
@@ -64,44 +64,50 @@ final case class ClusteringPlan(
 object ClusteringPlan {
 
   import AvroRecords._
+  import RecordType.Described
 
   private val RunsAtOnceKey = "merganser.runsAtOnce"
 
   private val Execution = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 
-  /** @param path makes the full path of a file, of its path relative to the table, as other engines read it */
-  private[timeline] def build(plan: ClusteringPlan, path: String => String): GenericRecord = {
-    def full(slice: ClusteringSlice, name: String) =
-      path(io.merganser.table.file.FileNames.path(slice.partitionPath, name))
-    AvroRecords.build(
-      TimelineSchemas.ClusteringPlan,
-      "inputGroups" -> plan.groups.map { group =>
-        AvroRecords.build(
-          TimelineSchemas.ClusteringGroup,
-          "slices" -> group.slices.map { slice =>
-            AvroRecords.build(
-              TimelineSchemas.SliceInfo,
-              // Empty, not null, for a slice without one: other engines look at its length.
-              "dataFilePath" -> slice.baseFile.fold("")(full(slice, _)),
-              "deltaFilePaths" -> slice.logFiles.map(full(slice, _)),
-              "fileId" -> slice.fileId,
-              "partitionPath" -> slice.partitionPath,
-              "bootstrapFilePath" -> "",
-              "version" -> 1
-            )
-          },
-          "metrics" -> group.metrics,
-          "numOutputFileGroups" -> group.outputGroups,
-          "version" -> 1
-        )
-      },
-      "strategy" -> AvroRecords.build(TimelineSchemas.ClusteringStrategy, "strategyClassName" -> Execution,
-        "strategyParams" -> plan.params, "version" -> 1),
-      "extraMetadata" -> (if (plan.runsAtOnce) Map(RunsAtOnceKey -> "true") else Map.empty[String, String]),
-      "version" -> 1,
-      "preserveHoodieMetadata" -> plan.preservesCommit
-    )
-  }
+  private val Slice = new RecordType[ClusteringSlice](
+    "HoodieSliceInfo",
+    // Empty, not null, for a slice without one: other engines look at its length.
+    optional("dataFilePath", Str).from(_.baseFile.getOrElse("")),
+    optional("deltaFilePaths", array(Str)).from(_.logFiles),
+    optional("fileId", Str).from(_.fileId),
+    optional("partitionPath", Str).from(_.partitionPath),
+    optional("bootstrapFilePath", Str).from(_ => ""),
+    version(1).from(_ => 1)
+  )
+
+  private val Group = new RecordType[ClusteringGroup](
+    "HoodieClusteringGroup",
+    optional("slices", array(Slice.schema)).from(_.slices.map(Slice(_))),
+    optional("metrics", map(Dbl)).from(_.metrics),
+    withDefault("numOutputFileGroups", orNull(Int), Integer.valueOf(1)).from(_.outputGroups),
+    optional("extraMetadata", map(Str)).unset,
+    version(1).from(_ => 1)
+  )
+
+  private val Strategy = new RecordType[ClusteringPlan](
+    "HoodieClusteringStrategy",
+    optional("strategyClassName", Str).from(_ => Execution),
+    optional("strategyParams", map(Str)).from(_.params),
+    version(1).from(_ => 1)
+  )
+
+  /** Of a plan with whole paths of files, as other engines read it. */
+  private[timeline] val Record = new RecordType[ClusteringPlan](
+    "HoodieClusteringPlan",
+    optional("inputGroups", array(Group.schema)).from(_.groups.map(Group(_))),
+    optional("strategy", Strategy.schema).from(Strategy(_)),
+    optional("extraMetadata", map(Str))
+      .from(plan => if (plan.runsAtOnce) Map(RunsAtOnceKey -> "true") else Map.empty),
+    version(1).from(_ => 1),
+    optional("preserveHoodieMetadata", Bool).from(_.preservesCommit),
+    optional("missingSchedulePartitions", array(Str)).unset
+  )
 
   private[timeline] def read(plan: GenericRecord): ClusteringPlan = ClusteringPlan(
     plan.records("inputGroups").map { group =>
@@ -132,19 +138,29 @@ private[table] final case class RequestedReplace(operationType: Option[Operation
 private[table] object RequestedReplace {
 
   import AvroRecords._
+  import RecordType.Described
+  import RecordType.Described
+
+  private[timeline] val Record = new RecordType[RequestedReplace](
+    "HoodieRequestedReplaceMetadata",
+    optional("operationType", Str).from(_.operationType.map(_.name)),
+    optional("clusteringPlan", ClusteringPlan.Record.schema).from(_.plan.map(ClusteringPlan.Record(_))),
+    optional("extraMetadata", map(Str)).from(_.plan.map(_ => Map.empty)),
+    version(1).from(_ => 1)
+  )
 
   /** For an insert overwrite or a partition delete, which have no plan. */
-  def empty: Array[Byte] = AvroRecords.encode(build(TimelineSchemas.RequestedReplaceMetadata, "version" -> 1))
+  def empty: Array[Byte] = Record.encode(RequestedReplace(None, None))
 
   /** @param path makes the full path of a file, of its path relative to the table */
-  def clustering(plan: ClusteringPlan, path: String => String): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.RequestedReplaceMetadata,
-      "operationType" -> OperationType.Cluster.name,
-      "clusteringPlan" -> ClusteringPlan.build(plan, path),
-      "extraMetadata" -> Map.empty[String, String],
-      "version" -> 1
-    ))
+  def clustering(plan: ClusteringPlan, path: String => String): Array[Byte] = {
+    def whole(slice: ClusteringSlice) = {
+      def full(name: String) = path(FileNames.path(slice.partitionPath, name))
+      slice.copy(baseFile = slice.baseFile.map(full), logFiles = slice.logFiles.map(full))
+    }
+    val groups = plan.groups.map(group => group.copy(slices = group.slices.map(whole)))
+    Record.encode(RequestedReplace(Some(OperationType.Cluster), Some(plan.copy(groups = groups))))
+  }
 
   def decode(bytes: Array[Byte]): RequestedReplace =
     if (bytes.isEmpty) RequestedReplace(None, None)

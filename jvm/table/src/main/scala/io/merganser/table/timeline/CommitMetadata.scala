@@ -120,22 +120,25 @@ object CommitMetadata {
   val WriterKey = "merganser.writer"
 
   import AvroRecords._
+  import RecordType.Described
+
+  private def fields = Seq[RecordField[CommitMetadata]](
+    optional("partitionToWriteStats", map(array(WriteStatFields.Avro.schema)))
+      .from(_.stats.map { case (partition, stats) => partition -> stats.map(WriteStatFields.Avro(_)) }),
+    optional("compacted", Bool).from(_ => false),
+    optional("extraMetadata", map(Str)).from(LogChecksums.add),
+    version(1).from(_ => 1),
+    optional("operationType", Str).from(_.operationType.name)
+  )
+
+  private val Commit = new RecordType("HoodieCommitMetadata", fields: _*)
+
+  private val Replace = new RecordType[CommitMetadata]("HoodieReplaceCommitMetadata",
+    fields :+ optional("partitionToReplaceFileIds", map(array(Str))).from[CommitMetadata](_.replacedFileIds): _*)
 
   /** The form of version 8 and later. Replacecommits have a record type of their own. */
-  def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
-    val common = Seq(
-      "partitionToWriteStats" -> metadata.stats.map { case (partition, stats) => partition -> stats.map(statRecord) },
-      "compacted" -> false,
-      "extraMetadata" -> LogChecksums.add(metadata),
-      "version" -> 1,
-      "operationType" -> metadata.operationType.name
-    )
-    AvroRecords.encode(
-      if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata,
-        common :+ ("partitionToReplaceFileIds" -> metadata.replacedFileIds): _*)
-      else build(TimelineSchemas.CommitMetadata, common: _*)
-    )
-  }
+  def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] =
+    (if (isReplace) Replace else Commit).encode(metadata)
 
   /** Reads both forms: Avro, and the JSON of version 6. */
   def decode(bytes: Array[Byte]): CommitMetadata =
@@ -153,71 +156,8 @@ object CommitMetadata {
       ))
   }
 
-  private def statRecord(stat: WriteStat): GenericRecord = build(
-    TimelineSchemas.WriteStat,
-    "fileId" -> stat.fileId,
-    "path" -> stat.path,
-    "prevCommit" -> stat.prevCommit,
-    "numWrites" -> stat.numWrites,
-    "numDeletes" -> stat.numDeletes,
-    "numUpdateWrites" -> stat.numUpdateWrites,
-    "totalWriteBytes" -> stat.totalWriteBytes,
-    "totalWriteErrors" -> stat.totalWriteErrors,
-    "partitionPath" -> stat.partitionPath,
-    "totalLogRecords" -> stat.totalLogRecords,
-    "totalLogFiles" -> stat.totalLogFiles,
-    "totalUpdatedRecordsCompacted" -> stat.totalUpdatedRecordsCompacted,
-    "numInserts" -> stat.numInserts,
-    "totalLogBlocks" -> stat.totalLogBlocks,
-    "totalCorruptLogBlock" -> stat.totalCorruptLogBlocks,
-    "totalRollbackBlocks" -> stat.totalRollbackBlocks,
-    "fileSizeInBytes" -> stat.fileSizeInBytes,
-    "logVersion" -> stat.logVersion,
-    "logOffset" -> stat.logOffset.orElse(stat.logVersion.map(_ => 0L)),
-    "baseFile" -> stat.baseFile,
-    "logFiles" -> Some(stat.logFiles).filter(_.nonEmpty),
-    "cdcStats" -> Some(stat.cdcStats).filter(_.nonEmpty),
-    "prevBaseFile" -> stat.prevBaseFile,
-    "minEventTime" -> stat.minEventTime,
-    "maxEventTime" -> stat.maxEventTime,
-    "totalLogFilesCompacted" -> stat.totalLogFilesCompacted,
-    "totalLogReadTimeMs" -> stat.totalLogReadTimeMs,
-    "totalLogSizeCompacted" -> stat.totalLogSizeCompacted
-  )
-
   private def stat(partition: String, record: GenericRecord): WriteStat = {
     requireFields(record, "fileId", "path", "partitionPath", "fileSizeInBytes")
-    known(partition, record)
+    WriteStatFields.read(partition, record)
   }
-
-  private def known(partition: String, record: GenericRecord): WriteStat = WriteStat(
-    fileId = record.string("fileId").getOrElse(""),
-    path = record.string("path").getOrElse(""),
-    prevCommit = record.string("prevCommit").getOrElse(WriteStat.NoPrevCommit),
-    numWrites = record.long("numWrites"),
-    numInserts = record.long("numInserts"),
-    numUpdateWrites = record.long("numUpdateWrites"),
-    numDeletes = record.long("numDeletes"),
-    fileSizeInBytes = record.long("fileSizeInBytes"),
-    totalWriteBytes = record.long("totalWriteBytes"),
-    partitionPath = record.string("partitionPath").getOrElse(partition),
-    logVersion = record.optionalLong("logVersion").map(_.toInt).filter(_ > 0),
-    logOffset = record.optionalLong("logOffset"),
-    baseFile = record.string("baseFile"),
-    logFiles = record.strings("logFiles"),
-    prevBaseFile = record.string("prevBaseFile"),
-    cdcStats = record.longMap("cdcStats"),
-    totalWriteErrors = record.long("totalWriteErrors"),
-    totalLogRecords = record.long("totalLogRecords"),
-    totalLogFiles = record.long("totalLogFiles"),
-    totalLogBlocks = record.long("totalLogBlocks"),
-    totalCorruptLogBlocks = record.long("totalCorruptLogBlock"),
-    totalRollbackBlocks = record.long("totalRollbackBlocks"),
-    totalUpdatedRecordsCompacted = record.long("totalUpdatedRecordsCompacted"),
-    totalLogFilesCompacted = record.long("totalLogFilesCompacted"),
-    totalLogReadTimeMs = record.long("totalLogReadTimeMs"),
-    totalLogSizeCompacted = record.long("totalLogSizeCompacted"),
-    minEventTime = record.optionalLong("minEventTime"),
-    maxEventTime = record.optionalLong("maxEventTime")
-  )
 }

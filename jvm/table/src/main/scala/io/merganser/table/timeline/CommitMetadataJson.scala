@@ -51,22 +51,7 @@ private[table] object CommitMetadataJson {
   }
 
   private def put(node: ObjectNode, stat: WriteStat): Unit = {
-    node.put("fileId", stat.fileId).put("path", stat.path).put("prevCommit", stat.prevCommit)
-    node.put("numWrites", stat.numWrites).put("numDeletes", stat.numDeletes)
-    node.put("numUpdateWrites", stat.numUpdateWrites).put("numInserts", stat.numInserts)
-    node.put("totalWriteBytes", stat.totalWriteBytes).put("totalWriteErrors", stat.totalWriteErrors)
-    node.put("partitionPath", stat.partitionPath).put("fileSizeInBytes", stat.fileSizeInBytes)
-    node.put("totalLogRecords", stat.totalLogRecords).put("totalLogFiles", stat.totalLogFiles)
-    node.put("totalUpdatedRecordsCompacted", stat.totalUpdatedRecordsCompacted)
-    node.put("totalLogBlocks", stat.totalLogBlocks).put("totalCorruptLogBlock", stat.totalCorruptLogBlocks)
-    node.put("totalRollbackBlocks", stat.totalRollbackBlocks)
-    if (stat.cdcStats.nonEmpty) {
-      val sizes = node.putObject("cdcStats")
-      stat.cdcStats.foreach { case (path, size) => sizes.put(path, size) }
-    }
-    stat.prevBaseFile.foreach(node.put("prevBaseFile", _))
-    stat.minEventTime.foreach(time => node.put("minEventTime", time))
-    stat.maxEventTime.foreach(time => node.put("maxEventTime", time))
+    WriteStatFields.ofJson(stat).foreach { case (name, value) => put(node, name, value) }
     stat.logVersion.foreach { version =>
       node.put("logVersion", version).put("logOffset", stat.logOffset.getOrElse(0L)).put("baseFile",
         stat.baseFile.getOrElse(""))
@@ -75,39 +60,36 @@ private[table] object CommitMetadataJson {
     }
   }
 
-  private def stat(partition: String, node: JsonNode): WriteStat = WriteStat(
-    fileId = string(node, "fileId").getOrElse(""),
-    path = string(node, "path").getOrElse(""),
-    prevCommit = string(node, "prevCommit").getOrElse(WriteStat.NoPrevCommit),
-    numWrites = node.path("numWrites").asLong,
-    numInserts = node.path("numInserts").asLong,
-    numUpdateWrites = node.path("numUpdateWrites").asLong,
-    numDeletes = node.path("numDeletes").asLong,
-    fileSizeInBytes = node.path("fileSizeInBytes").asLong,
-    totalWriteBytes = node.path("totalWriteBytes").asLong,
-    partitionPath = string(node, "partitionPath").getOrElse(partition),
-    logVersion = number(node, "logVersion").map(_.toInt).filter(_ > 0),
-    logOffset = number(node, "logOffset"),
-    baseFile = string(node, "baseFile"),
-    logFiles = node.path("logFiles").elements.asScala.map(_.asText).toList,
-    prevBaseFile = string(node, "prevBaseFile"),
-    cdcStats = fields(node.path("cdcStats")).map { case (path, size) => path -> size.asLong },
-    totalWriteErrors = node.path("totalWriteErrors").asLong,
-    totalLogRecords = node.path("totalLogRecords").asLong,
-    totalLogFiles = node.path("totalLogFiles").asLong,
-    totalLogBlocks = node.path("totalLogBlocks").asLong,
-    totalCorruptLogBlocks = node.path("totalCorruptLogBlock").asLong,
-    totalRollbackBlocks = node.path("totalRollbackBlocks").asLong,
-    totalUpdatedRecordsCompacted = node.path("totalUpdatedRecordsCompacted").asLong,
-    minEventTime = number(node, "minEventTime"),
-    maxEventTime = number(node, "maxEventTime")
-  )
+  private def put(node: ObjectNode, name: String, value: Any): Unit = value match {
+    case None         => ()
+    case Some(inner)  => put(node, name, inner)
+    case number: Long => node.put(name, number)
+    case sizes: Map[_, _] =>
+      val inner = node.putObject(name)
+      sizes.foreach { case (path, size) => put(inner, path.toString, size) }
+    case text => node.put(name, text.toString)
+  }
+
+  /** This form has no numbers of compactions: those of other engines are not read. */
+  private def stat(partition: String, node: JsonNode): WriteStat = WriteStatFields.read(partition, new JsonFields(node))
+    .copy(totalLogFilesCompacted = 0, totalLogReadTimeMs = 0, totalLogSizeCompacted = 0)
+
+  private final class JsonFields(node: JsonNode) extends NamedFields {
+
+    def string(name: String): Option[String] = CommitMetadataJson.string(node, name)
+
+    def long(name: String): Long = node.path(name).asLong
+
+    def optionalLong(name: String): Option[Long] = Option(node.get(name)).filter(_.isNumber).map(_.asLong)
+
+    def strings(name: String): Seq[String] = node.path(name).elements.asScala.map(_.asText).toList
+
+    def longMap(name: String): Map[String, Long] =
+      fields(node.path(name)).map { case (path, size) => path -> size.asLong }
+  }
 
   private def string(node: JsonNode, name: String): Option[String] =
     Option(node.get(name)).filterNot(_.isNull).map(_.asText)
-
-  private def number(node: JsonNode, name: String): Option[Long] =
-    Option(node.get(name)).filter(_.isNumber).map(_.asLong)
 
   private def fields(node: JsonNode): Map[String, JsonNode] = node.fields.asScala.map(e => e.getKey -> e.getValue).toMap
 }

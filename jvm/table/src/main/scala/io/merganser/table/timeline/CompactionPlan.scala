@@ -36,6 +36,7 @@ final case class CompactionPlan(operations: Seq[CompactionOperation], extra: Map
 object CompactionPlan {
 
   import AvroRecords._
+  import RecordType.Described
 
   private[timeline] val LogSize     = "TOTAL_LOG_FILES_SIZE"
   private[timeline] val IoMegabytes = "TOTAL_IO_MB"
@@ -65,25 +66,31 @@ object CompactionPlan {
       metrics)
   }
 
-  def encode(plan: CompactionPlan): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.CompactionPlan,
-      "operations" -> plan.operations.map { o =>
-        build(
-          TimelineSchemas.CompactionOperation,
-          "baseInstantTime" -> o.baseInstant,
-          "deltaFilePaths" -> o.logFiles,
-          "dataFilePath" -> o.baseFile,
-          "fileId" -> o.fileId,
-          "partitionPath" -> o.partitionPath,
-          "metrics" -> (Map(LogSize -> 0.0) ++ o.metrics)
-        )
-      },
-      "extraMetadata" -> Some(plan.extra).filter(_.nonEmpty),
-      "version" -> 2,
-      "preserveHoodieMetadata" -> true
-    )
+  private val Operation = new RecordType[CompactionOperation](
+    "HoodieCompactionOperation",
+    optional("baseInstantTime", Str).from(_.baseInstant),
+    optional("deltaFilePaths", array(Str)).from(_.logFiles),
+    optional("dataFilePath", Str).from(_.baseFile),
+    optional("fileId", Str).from(_.fileId),
+    optional("partitionPath", Str).from(_.partitionPath),
+    optional("metrics", map(Dbl)).from(Map(LogSize -> 0.0) ++ _.metrics),
+    optional("bootstrapFilePath", Str).unset
   )
+
+  private val Strategy = record("HoodieCompactionStrategy", optional("compactorClassName", Str),
+    optional("strategyParams", map(Str)), version(1))
+
+  private val Record = new RecordType[CompactionPlan](
+    "HoodieCompactionPlan",
+    optional("operations", array(Operation.schema)).from(_.operations.map(Operation(_))),
+    optional("extraMetadata", map(Str)).from(plan => Some(plan.extra).filter(_.nonEmpty)),
+    version(1).from(_ => 2),
+    optional("strategy", Strategy).unset,
+    withDefault("preserveHoodieMetadata", orNull(Bool), java.lang.Boolean.FALSE).from(_ => true),
+    optional("missingSchedulePartitions", array(Str)).unset
+  )
+
+  def encode(plan: CompactionPlan): Array[Byte] = Record.encode(plan)
 
   /** Returns file names; plans of version 1 store full paths. */
   def decode(bytes: Array[Byte]): CompactionPlan = {

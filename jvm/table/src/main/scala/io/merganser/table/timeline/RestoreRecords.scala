@@ -37,41 +37,45 @@ final case class RestorePlan(
 private[table] object RestorePlan {
 
   import AvroRecords._
+  import RecordType.Described
+
+  private type Planned = (RestorePlan, Seq[RollbackRequest])
+
+  /** Fields of ours: what is removed, by partition path, and the log blocks that are revoked, by the file's path. */
+  private def removed = Seq[RecordField[Planned]](
+    optional("removedInstants", array(RolledBack.Record.schema)).from(_._1.instants.map(RolledBack.Record(_))),
+    optional("removedFiles", map(array(Str))).from(_._1.files),
+    optional("revokedBlocks", map(array(Str))).from(_._1.blocks)
+  )
+
+  private val OfRestore = new RecordType[Planned](
+    "HoodieRestorePlan",
+    Seq[RecordField[Planned]](
+      emptyByDefault("instantsToRollback", RolledBack.Record.schema).from(_._1.instants.map(RolledBack.Record(_))),
+      version(2).from(_ => 2),
+      optional("savepointToRestoreTimestamp", Str).from(_._1.target)
+    ) ++ removed: _*
+  )
+
+  private val OfRollback = new RecordType[Planned]("HoodieRollbackPlan",
+    RollbackPlan.fields[Planned](_._1.instants.lastOption, _._2) ++ removed: _*)
 
   /**
    * @param wholePath of a file of the table, by its path relative to that
    * @param sizes     of the log files whose blocks are revoked, in bytes
    */
-  def encode(plan: RestorePlan, wholePath: String => String, sizes: String => Long): Array[Byte] = {
-    val ours = Seq("removedInstants" -> plan.instants.map(info), "removedFiles" -> plan.files,
-      "revokedBlocks" -> plan.blocks)
-    AvroRecords.encode(plan.target match {
-      case Some(target) =>
-        build(TimelineSchemas.RestorePlan,
-          Seq("instantsToRollback" -> plan.instants.map(info), "version" -> 2,
-            "savepointToRestoreTimestamp" -> target) ++ ours: _*)
-      case None =>
-        build(TimelineSchemas.CompletedRollbackPlan,
-          Seq("instantToRollback" -> plan.instants.lastOption.map(info),
-            "RollbackRequests" -> requests(plan, wholePath, sizes), "version" -> 1) ++ ours: _*)
-    })
-  }
+  def encode(plan: RestorePlan, wholePath: String => String, sizes: String => Long): Array[Byte] =
+    if (plan.target.isDefined) OfRestore.encode((plan, Nil))
+    else OfRollback.encode((plan, requests(plan, wholePath, sizes)))
 
-  private[timeline] def info(instant: RolledBack): GenericRecord =
-    build(TimelineSchemas.InstantInfo, "commitTime" -> instant.instant, "action" -> instant.action)
-
-  private def requests(plan: RestorePlan, wholePath: String => String, sizes: String => Long): Seq[GenericRecord] = {
-    def request(partition: String, fileId: String, base: String, files: Seq[String], blocks: Map[String, Long]) =
-      build(TimelineSchemas.RollbackRequest, "partitionPath" -> partition, "fileId" -> fileId,
-        "latestBaseInstant" -> base, "filesToBeDeleted" -> files, "logBlocksToBeDeleted" -> blocks)
+  private def requests(plan: RestorePlan, wholePath: String => String, sizes: String => Long): Seq[RollbackRequest] =
     plan.files.toSeq.sortBy(_._1).map { case (partition, names) =>
-      request(partition, "", "", names.map(name => wholePath(FileNames.path(partition, name))), Map.empty)
+      RollbackRequest(partition, files = names.map(name => wholePath(FileNames.path(partition, name))))
     } ++ plan.blocks.keys.toSeq.sorted.flatMap { path =>
       val partition = path.take(math.max(path.lastIndexOf('/'), 0))
       FileNames.parseLog(partition, path.drop(path.lastIndexOf('/') + 1), 0L).map(log =>
-        request(partition, log.fileId, log.instant, Nil, Map(wholePath(path) -> sizes(path))))
+        RollbackRequest(partition, log.fileId, log.instant, blocks = Map(wholePath(path) -> sizes(path))))
     }
-  }
 
   /** None for the plan of another engine. */
   def decode(bytes: Array[Byte]): Option[RestorePlan] = {
@@ -79,14 +83,11 @@ private[table] object RestorePlan {
     if (plan.getSchema.getField("removedInstants") == null) None
     else Some(RestorePlan(
         plan.string("savepointToRestoreTimestamp"),
-        rolledBack(plan.records("removedInstants")),
+        plan.records("removedInstants").map(RolledBack.of),
         plan.stringsMap("removedFiles"),
         plan.stringsMap("revokedBlocks")
       ))
   }
-
-  private[timeline] def rolledBack(infos: Seq[GenericRecord]): Seq[RolledBack] =
-    infos.map(i => RolledBack(i.string("commitTime").getOrElse(""), i.string("action").getOrElse("")))
 }
 
 /**
@@ -107,26 +108,26 @@ final case class RestoreMetadata(
 private[table] object RestoreMetadata {
 
   import AvroRecords._
+  import RecordType.Described
 
-  def encode(metadata: RestoreMetadata): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.RestoreMetadata,
-      "startRestoreTime" -> metadata.startTime,
-      "timeTakenInMillis" -> metadata.elapsedMs,
-      "instantsToRollback" -> metadata.instants.map(_.instant),
-      "hoodieRestoreMetadata" -> metadata.rollbacks.map { case (instant, rollback) =>
-        instant -> Seq(RollbackMetadata.record(rollback))
-      },
-      "version" -> 1,
-      "restoreInstantInfo" -> metadata.instants.map(RestorePlan.info)
-    )
+  private val Record = new RecordType[RestoreMetadata](
+    "HoodieRestoreMetadata",
+    required("startRestoreTime", Str).from(_.startTime),
+    required("timeTakenInMillis", Lng).from(_.elapsedMs),
+    required("instantsToRollback", array(Str)).from(_.instants.map(_.instant)),
+    required("hoodieRestoreMetadata", map(array(nullOr(RollbackMetadata.Record.schema))))
+      .from(_.rollbacks.map { case (instant, rollback) => instant -> Seq(RollbackMetadata.Record(rollback)) }),
+    version(1).from(_ => 1),
+    emptyByDefault("restoreInstantInfo", RolledBack.Record.schema).from(_.instants.map(RolledBack.Record(_)))
   )
+
+  def encode(metadata: RestoreMetadata): Array[Byte] = Record.encode(metadata)
 
   def decode(bytes: Array[Byte]): RestoreMetadata = of(AvroRecords.decode(bytes))
 
   private[timeline] def of(metadata: GenericRecord): RestoreMetadata = {
     requireFields(metadata, "instantsToRollback")
-    val infos = RestorePlan.rolledBack(metadata.records("restoreInstantInfo"))
+    val infos = metadata.records("restoreInstantInfo").map(RolledBack.of)
     val known = infos.map(_.instant).toSet
     RestoreMetadata(
       startTime = metadata.string("startRestoreTime").getOrElse(""),

@@ -22,6 +22,47 @@ final case class RolledBack(instant: String, action: String) {
   private[table] def isWrite: Boolean = Action.parse(action).forall(_.isWrite)
 }
 
+object RolledBack {
+
+  import AvroRecords._
+  import RecordType.Described
+
+  private[timeline] val Record =
+    new RecordType[RolledBack]("HoodieInstantInfo", required("commitTime", Str).from(_.instant),
+      required("action", Str).from(_.action))
+
+  private[timeline] def of(info: GenericRecord): RolledBack =
+    RolledBack(info.string("commitTime").getOrElse(""), info.string("action").getOrElse(""))
+}
+
+/**
+ * What a rollback does in one partition.
+ *
+ * @param blocks log files whose blocks are revoked, with their size in bytes
+ */
+private[timeline] final case class RollbackRequest(
+    partitionPath: String,
+    fileId: String = "",
+    baseInstant: String = "",
+    files: Seq[String] = Nil,
+    blocks: Map[String, Long] = Map.empty
+)
+
+private[timeline] object RollbackRequest {
+
+  import AvroRecords._
+  import RecordType.Described
+
+  val Record = new RecordType[RollbackRequest](
+    "HoodieRollbackRequest",
+    required("partitionPath", Str).from(_.partitionPath),
+    optional("fileId", Str).from(_.fileId),
+    optional("latestBaseInstant", Str).from(_.baseInstant),
+    emptyByDefault("filesToBeDeleted", Str).from(_.files),
+    optional("logBlocksToBeDeleted", map(Lng)).from(_.blocks)
+  )
+}
+
 /**
  * The result of a rollback.
  *
@@ -42,24 +83,21 @@ final case class RollbackMetadata(
 object RollbackPlan {
 
   import AvroRecords._
+  import RecordType.Described
 
-  def encode(plan: RollbackPlan): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.RollbackPlan,
-      "instantToRollback" -> build(TimelineSchemas.InstantInfo, "commitTime" -> plan.instant, "action" -> plan.action),
-      "RollbackRequests" -> plan.files.toSeq.sortBy(_._1).map { case (partition, files) =>
-        build(
-          TimelineSchemas.RollbackRequest,
-          "partitionPath" -> partition,
-          "fileId" -> "",
-          "latestBaseInstant" -> "",
-          "filesToBeDeleted" -> files,
-          "logBlocksToBeDeleted" -> Map.empty[String, Long]
-        )
-      },
-      "version" -> 1
+  private[timeline] def fields[A](instant: A => Option[RolledBack], requests: A => Seq[RollbackRequest]) =
+    Seq[RecordField[A]](
+      optional("instantToRollback", RolledBack.Record.schema).from(instant(_).map(RolledBack.Record(_))),
+      optional("RollbackRequests", array(RollbackRequest.Record.schema)).from(requests(_).map(
+          RollbackRequest.Record(_))),
+      version(1).from(_ => 1)
     )
-  )
+
+  private val Record = new RecordType[RollbackPlan]("HoodieRollbackPlan",
+    fields[RollbackPlan](plan => Some(RolledBack(plan.instant, plan.action)),
+      _.files.toSeq.sortBy(_._1).map { case (partition, files) => RollbackRequest(partition, files = files) }): _*)
+
+  def encode(plan: RollbackPlan): Array[Byte] = Record.encode(plan)
 
   def decode(bytes: Array[Byte]): RollbackPlan = {
     val plan    = AvroRecords.decode(bytes)
@@ -74,30 +112,30 @@ object RollbackPlan {
 object RollbackMetadata {
 
   import AvroRecords._
+  import RecordType.Described
 
-  def encode(metadata: RollbackMetadata): Array[Byte] = AvroRecords.encode(record(metadata))
+  private val OfPartition = new RecordType[(String, RollbackMetadata)](
+    "HoodieRollbackPartitionMetadata",
+    required("partitionPath", Str).from(_._1),
+    required("successDeleteFiles", array(Str)).from { case (path, of) => of.deleted.getOrElse(path, Nil) },
+    required("failedDeleteFiles", array(Str)).from { case (path, of) => of.failed.getOrElse(path, Nil) },
+    optional("rollbackLogFiles", map(Lng)).unset,
+    optional("logFilesFromFailedCommit", map(Lng)).unset
+  )
 
-  private[timeline] def record(metadata: RollbackMetadata): GenericRecord = {
-    val partitions = (metadata.deleted.keySet ++ metadata.failed.keySet).toSeq.map { partition =>
-      partition -> build(
-        TimelineSchemas.RollbackPartitionMetadata,
-        "partitionPath" -> partition,
-        "successDeleteFiles" -> metadata.deleted.getOrElse(partition, Nil),
-        "failedDeleteFiles" -> metadata.failed.getOrElse(partition, Nil)
-      )
-    }
-    build(
-      TimelineSchemas.RollbackMetadata,
-      "startRollbackTime" -> metadata.startTime,
-      "timeTakenInMillis" -> metadata.elapsedMs,
-      "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
-      "commitsRollback" -> metadata.instants.map(_.instant),
-      "partitionMetadata" -> partitions.toMap,
-      "version" -> 1,
-      "instantsRollback" -> metadata.instants.map(rolled =>
-        build(TimelineSchemas.InstantInfo, "commitTime" -> rolled.instant, "action" -> rolled.action))
-    )
-  }
+  private[timeline] val Record = new RecordType[RollbackMetadata](
+    "HoodieRollbackMetadata",
+    required("startRollbackTime", Str).from(_.startTime),
+    required("timeTakenInMillis", Lng).from(_.elapsedMs),
+    required("totalFilesDeleted", Int).from(_.deleted.values.map(_.size).sum),
+    required("commitsRollback", array(Str)).from(_.instants.map(_.instant)),
+    required("partitionMetadata", map(OfPartition.schema))
+      .from(of => (of.deleted.keySet ++ of.failed.keySet).toSeq.map(path => path -> OfPartition((path, of))).toMap),
+    version(1).from(_ => 1),
+    emptyByDefault("instantsRollback", RolledBack.Record.schema).from(_.instants.map(RolledBack.Record(_)))
+  )
+
+  def encode(metadata: RollbackMetadata): Array[Byte] = Record.encode(metadata)
 
   def decode(bytes: Array[Byte]): RollbackMetadata = of(AvroRecords.decode(bytes))
 
@@ -106,8 +144,7 @@ object RollbackMetadata {
     RollbackMetadata(
       startTime = metadata.string("startRollbackTime").getOrElse(""),
       elapsedMs = metadata.long("timeTakenInMillis"),
-      instants = metadata.records("instantsRollback")
-        .map(i => RolledBack(i.string("commitTime").getOrElse(""), i.string("action").getOrElse(""))),
+      instants = metadata.records("instantsRollback").map(RolledBack.of),
       deleted = partitions.map { case (partition, files) => partition -> files.strings("successDeleteFiles") },
       failed = partitions.map { case (partition, files) => partition -> files.strings("failedDeleteFiles") }.filter(
         _._2.nonEmpty)

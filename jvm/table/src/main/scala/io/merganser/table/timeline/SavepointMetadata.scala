@@ -1,7 +1,5 @@
 package io.merganser.table.timeline
 
-import org.apache.avro.generic.GenericRecord
-
 /**
  * A savepoint: the files that reads as of its write need, which cleans retain.
  *
@@ -18,20 +16,24 @@ final case class SavepointMetadata(
 private[table] object SavepointMetadata {
 
   import AvroRecords._
+  import RecordType.Described
 
-  def encode(savepoint: SavepointMetadata): Array[Byte] = AvroRecords.encode(
-    build(
-      TimelineSchemas.SavepointMetadata,
-      "savepointedBy" -> savepoint.createdBy,
-      "savepointedAt" -> savepoint.createdAtMs,
-      "comments" -> savepoint.comments,
-      "partitionMetadata" -> savepoint.files.map { case (path, names) => path -> ofPartition(path, names) },
-      "version" -> 1
-    )
+  private val OfPartition = new RecordType[(String, Seq[String])](
+    "HoodieSavepointPartitionMetadata",
+    required("partitionPath", Str).from(_._1),
+    required("savepointDataFile", array(Str)).from(_._2)
   )
 
-  private def ofPartition(path: String, names: Seq[String]): GenericRecord =
-    build(TimelineSchemas.SavepointPartitionMetadata, "partitionPath" -> path, "savepointDataFile" -> names)
+  private val Record = new RecordType[SavepointMetadata](
+    "HoodieSavepointMetadata",
+    required("savepointedBy", Str).from(_.createdBy),
+    required("savepointedAt", Lng).from(_.createdAtMs),
+    required("comments", Str).from(_.comments),
+    required("partitionMetadata", map(OfPartition.schema)).from(_.files.map(f => f._1 -> OfPartition(f))),
+    version(1).from(_ => 1)
+  )
+
+  def encode(savepoint: SavepointMetadata): Array[Byte] = Record.encode(savepoint)
 
   def decode(bytes: Array[Byte]): SavepointMetadata = {
     val savepoint = AvroRecords.decode(bytes)

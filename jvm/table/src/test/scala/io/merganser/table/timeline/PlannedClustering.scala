@@ -27,7 +27,7 @@ object PlannedClustering {
       val field = of.getField(name).schema.getTypes.get(1)
       if (field.getType == org.apache.avro.Schema.Type.ARRAY) field.getElementType else field
     }
-    val schema = TimelineSchemas.RequestedReplaceMetadata
+    val schema = RequestedReplace.Record.schema
     val plan   = part(schema, "clusteringPlan")
     val group  = part(plan, "inputGroups")
     val infos = slices.map(s =>

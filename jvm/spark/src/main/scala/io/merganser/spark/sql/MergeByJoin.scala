@@ -44,11 +44,6 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
           Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
     }
     val stored = Needed.of(Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows), used)
-    val joinType =
-      if (has(NotMatched) && has(BySource)) FullOuter
-      else if (has(BySource)) LeftOuter
-      else if (has(NotMatched)) RightOuter
-      else Inner
     val prunes = if (has(BySource)) Nil
     else KeyCondition.equated(on, target, nullSafe = false, ValueOrder.isKnown)
     val keys      = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
@@ -75,6 +70,12 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
         query = marked
       )
   }
+
+  private def joinType: JoinType =
+    if (has(NotMatched) && has(BySource)) FullOuter
+    else if (has(BySource)) LeftOuter
+    else if (has(NotMatched)) RightOuter
+    else Inner
 
   /**
    * How one of several source rows for one record key is chosen, where ON equates the key and the rule chooses whole

@@ -244,14 +244,9 @@ object WriteConfig {
         if (KeylessTable.is(table)) StoredKeyPolicy.InsertAgain else storedKeys(settings, stored, source, operation),
       index = indexOf(settings, table),
       files = filesOf(settings, stored),
-      nullOrdering = if (settings.required(Options.NullOrderingOption, stored) == "reject") NullOrdering.Reject
-      else NullOrdering.Lowest,
+      nullOrdering = nullOrdering(settings, stored),
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, stored)),
-      statement = StatementConfig(
-        deletes = StatementDeletes.of(settings.required(Options.SqlDeletes, stored)),
-        failsOnDuplicates = settings.required(Options.SqlDuplicates, stored) == "fail",
-        logsPartialRows = settings.bool(Options.SqlPartialUpdates, stored)
-      ),
+      statement = statement(settings, stored),
       evolvesSchema = settings.required(Options.FrameEvolution, stored) != "false",
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
@@ -284,6 +279,15 @@ object WriteConfig {
     if (needsRule) { config.rule; () }
     config
   }
+
+  private def statement(settings: Settings, stored: Map[String, String]) = StatementConfig(
+    deletes = StatementDeletes.of(settings.required(Options.SqlDeletes, stored)),
+    failsOnDuplicates = settings.required(Options.SqlDuplicates, stored) == "fail",
+    logsPartialRows = settings.bool(Options.SqlPartialUpdates, stored)
+  )
+
+  private def nullOrdering(settings: Settings, stored: Map[String, String]): NullOrdering =
+    if (settings.required(Options.NullOrderingOption, stored) == "reject") NullOrdering.Reject else NullOrdering.Lowest
 
   private def mergerClasses(settings: Settings, stored: Map[String, String]): Seq[String] =
     settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)

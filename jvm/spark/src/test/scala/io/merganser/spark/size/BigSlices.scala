@@ -5,7 +5,7 @@ import java.nio.file.Paths
 import io.merganser.spark.MerganserExtensions
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.Rows
-import io.merganser.table.log.LogWriter
+import io.merganser.table.log.{LogNames, LogWriter}
 import org.apache.spark.sql.functions.{col, count, length, spark_partition_id, sum}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.types.{LongType, StringType}
@@ -126,8 +126,8 @@ object BigSlices {
     val instant = table.timeline.newestCompleted.get.requested
     val columns = Rows.withMeta("id" -> LongType, "ts" -> LongType, "v" -> StringType)
     val writer =
-      new LogWriter(table.storage, "t", "", slice.fileId, slice.baseInstant, instant, slice.logs.size + 1, "9-0-9",
-        columns)
+      new LogWriter(table.storage, "t",
+        LogNames("", slice.fileId, slice.baseInstant, slice.logs.size + 1, "9-0-9"), instant, columns)
     writer.dataBlock(Iterator.iterate(0L)(_ + 1).takeWhile(_ < versions).map { i =>
       val ts = i * 7919 % versions
       Rows.stored(instant, key.toString, "", slice.fileId)(key, ts, s"v$ts")

@@ -28,27 +28,18 @@ import java.io.{Closeable, FileNotFoundException}
 import scala.collection.JavaConverters._
 
 /**
- * Reads a base file, or the content of a Parquet log block, with Spark's vectorized reader.
+ * What is read of a base file.
  *
- * Columns are resolved by name. A column that is missing in the file reads as null; one that the table widened since is
- * converted. A reader allows one pass, by row or by batch, and owns open files: close it.
- *
- * @param sizeBytes the file's size
- * @param schema    the columns to read, in any order
- * @param filters   skip row groups and, of large ones, pages without a matching row; rows that do not match may be
- *                  returned
- * @param start     start of the byte range; row groups are read if their midpoint is in it
- * @param length    length of the range, in bytes
- * @param known     the file's footer, if it was read before
- * @param columns   how the columns are stored in the file, if the table has versions of them
- * @param section   the section of the file with the rows to read; None: those of its row groups
- * @param missing   the error where the file is gone: a clean may remove it while it is read
+ * @param filters skip row groups and, of large ones, pages without a matching row; rows that do not match may be
+ *                returned
+ * @param start   start of the byte range; row groups are read if their midpoint is in it
+ * @param length  length of the range, in bytes
+ * @param known   the file's footer, if it was read before
+ * @param columns how the columns are stored in the file, if the table has versions of them
+ * @param section the section of the file with the rows to read; None: those of its row groups
+ * @param missing the error where the file is gone: a clean may remove it while it is read
  */
-final class BaseFileReader(
-    conf: Configuration,
-    path: Path,
-    sizeBytes: Long,
-    schema: StructType,
+final case class BaseReadOptions(
     filters: Seq[Filter] = Nil,
     start: Long = 0L,
     length: Long = Long.MaxValue,
@@ -56,8 +47,26 @@ final class BaseFileReader(
     columns: Option[FileColumns] = None,
     section: Option[BaseFileSection] = None,
     missing: FileNotFoundException => Exception = identity
+)
+
+/**
+ * Reads a base file, or the content of a Parquet log block, with Spark's vectorized reader.
+ *
+ * Columns are resolved by name. A column that is missing in the file reads as null; one that the table widened since is
+ * converted. A reader allows one pass, by row or by batch, and owns open files: close it.
+ *
+ * @param sizeBytes the file's size
+ * @param schema    the columns to read, in any order
+ */
+final class BaseFileReader(
+    conf: Configuration,
+    path: Path,
+    sizeBytes: Long,
+    schema: StructType,
+    options: BaseReadOptions = BaseReadOptions()
 ) extends Closeable {
   import BaseFileReader._
+  import options.{columns, filters, known, length, missing, section, start}
 
   lazy val footer: BaseFileFooter = known.getOrElse(BaseFileFooter.read(conf, path, sizeBytes))
 

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import java.io.{Closeable, FileNotFoundException}
 import java.util.Arrays
 
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.base.{BaseFileFooter, BaseFileReader, BaseReadOptions}
 import io.merganser.table.file.FileNames
 import io.merganser.table.log.{LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
@@ -163,7 +163,8 @@ private[table] object KeyFile {
 
     def open(): Cursor = new Cursor(
       this,
-      new BaseFileReader(storage.conf, storage.path(stat.path), stat.fileSizeInBytes, BaseColumns, known = Some(footer))
+      new BaseFileReader(storage.conf, storage.path(stat.path), stat.fileSizeInBytes, BaseColumns,
+        BaseReadOptions(known = Some(footer)))
     )
 
     override def findByHashes[T](find: Array[Long] => Option[T]): Option[T] = reading { keys =>

@@ -44,6 +44,22 @@ private final class PlannedBlock(val kind: BlockKind) {
 }
 
 /**
+ * How versions are stored in a log.
+ *
+ * @param storedDeletes     recognizes a delete by the columns that the file stores
+ * @param writesDeletedRows true if the rule uses columns of a delete other than its ordering value: a delete that is
+ *                          recognized by its row is then written as that row
+ * @param supportsPartials  false if the log supports full rows only; versions that are still partial are then ignored
+ * @param isOfLogs          whether the versions are those of other logs, which all stay what they are
+ */
+private[table] final case class LogForm(
+    storedDeletes: DeleteCheck,
+    writesDeletedRows: Boolean,
+    supportsPartials: Boolean,
+    isOfLogs: Boolean = false
+)
+
+/**
  * Distributes the versions of a batch over the blocks of a log file so that readers, which read blocks and their
  * records in order, see the versions of a key in their original order.
  *
@@ -53,27 +69,21 @@ private final class PlannedBlock(val kind: BlockKind) {
  * by `bufferBytes` plus the versions of one key.
  *
  * @param merge             one version a step; those of a key oldest first
- * @param supportsPartials  false if the log supports full rows only; versions that are still partial are then ignored
- * @param storedDeletes     recognizes a delete by the columns that the file stores
- * @param writesDeletedRows  true if the rule uses columns of a delete other than its ordering value: a delete that is
- *                          recognized by its row is then written as that row
  * @param schema            the table's data columns
  * @param times             collects the event times of the rows
- * @param isOfLogs          whether the versions are those of other logs, which all stay what they are
  */
 private[table] final class BlockPlanner(
     merge: MergeIterator,
     layout: RowLayout,
-    storedDeletes: DeleteCheck,
-    writesDeletedRows: Boolean,
-    supportsPartials: Boolean,
+    form: LogForm,
     schema: StructType,
     partitionPath: String,
     meta: MetaRow,
     times: EventTimes,
-    bufferBytes: Long = BlockPlanner.BufferBytes,
-    isOfLogs: Boolean = false
+    bufferBytes: Long = BlockPlanner.BufferBytes
 ) {
+  import form._
+
   private[this] val width                          = schema.length
   private[this] val orderingFields                 = StructType(layout.ordering.map(_.leaf))
   private[this] val partition                      = UTF8String.fromString(partitionPath)

@@ -21,21 +21,17 @@ import org.apache.spark.unsafe.types.UTF8String
 final class ChangeLogWriter(
     storage: Storage,
     tableName: String,
-    partitionPath: String,
-    fileId: String,
-    instant: String,
-    token: String,
+    names: LogNames,
     mode: ChangeLogging,
     columns: StructType,
     rows: StructType,
     options: LogOptions,
     announce: String => Unit
 ) {
-  private[this] val schema = ChangeRecords.schema(mode, columns, tableName)
-  private[this] val files = new LogWriter(storage, tableName, partitionPath, fileId, instant, instant, version = 1,
-    token, columns, options, announce, suffix = FileNames.ChangeSuffix)
+  private[this] val schema  = ChangeRecords.schema(mode, columns, tableName)
+  private[this] val files   = new LogWriter(storage, tableName, names, names.instant, columns, options, announce)
   private[this] val row     = new AvroRowWriter(rows, AvroSchemas.toAvro(columns, tableName))
-  private[this] val time    = UTF8String.fromString(instant)
+  private[this] val time    = UTF8String.fromString(names.instant)
   private[this] val content = new AvroOutput()
   private[this] val older   = new AvroOutput()
   private[this] val newer   = new AvroOutput()
@@ -74,7 +70,7 @@ final class ChangeLogWriter(
   def close(): Map[String, Long] = {
     if (count > 0 || blocks == 0) flush()
     val last = files.close()
-    (files.earlier :+ last).map(file => FileNames.path(partitionPath, file.name) -> file.sizeBytes).toMap
+    (files.earlier :+ last).map(file => FileNames.path(names.partitionPath, file.name) -> file.sizeBytes).toMap
   }
 
   /** Closes and removes all files; never throws. */

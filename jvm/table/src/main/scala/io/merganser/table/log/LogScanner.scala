@@ -2,7 +2,7 @@ package io.merganser.table.log
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroInput, AvroRowReader, AvroSchemas}
-import io.merganser.table.base.BaseFileReader
+import io.merganser.table.base.{BaseFileReader, BaseReadOptions}
 import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import io.merganser.table.log.LogFormat.{BlockType, Header}
@@ -207,7 +207,7 @@ final class LogScanner(
         LogContentFileSystem.path(storage, block),
         block.contentLength,
         schema,
-        columns = columns
+        BaseReadOptions(columns = columns)
       )
       try {
         val rows = reader.rows()

@@ -31,6 +31,24 @@ final case class LogOptions(
 )
 
 /**
+ * Names of the files of one log.
+ *
+ * @param instant from version 8 on the delta commit's, in version 6 the slice's
+ * @param version the first file's number, greater than those of existing files of that name
+ * @param suffix  of change files
+ */
+final case class LogNames(
+    partitionPath: String,
+    fileId: String,
+    instant: String,
+    version: Int,
+    writeToken: String,
+    suffix: String = ""
+) {
+  def apply(file: Int): String = FileNames.log(fileId, instant, version + file, writeToken) + suffix
+}
+
+/**
  * One written log file.
  *
  * @param name      file name without folders
@@ -53,28 +71,20 @@ final case class LogWritten(
  * numbers. A file is created with its first block.
  *
  * @param tableName   names the record in the blocks' schemas
- * @param nameInstant the instant in the file's name: from version 8 on the delta commit's, in version 6 the slice's
  * @param instant     requested time of the delta commit, in the header of every block
- * @param version     the first file's number, greater than those of existing files of that name
  * @param schema      the table's columns, meta columns first; also in the header of delete blocks
  * @param announce    called with the name of each file before it is created
  * @param compacted   for a log compaction, the instants whose blocks these replace
- * @param suffix      of the files' names, for change files
  */
 final class LogWriter(
     storage: Storage,
     tableName: String,
-    partitionPath: String,
-    fileId: String,
-    nameInstant: String,
+    names: LogNames,
     instant: String,
-    version: Int,
-    writeToken: String,
     schema: StructType,
     options: LogOptions = LogOptions(),
     announce: String => Unit = _ => (),
-    compacted: Seq[String] = Nil,
-    suffix: String = ""
+    compacted: Seq[String] = Nil
 ) {
   private[this] val closed                  = ArrayBuffer.empty[LogWritten]
   private[this] var out: FSDataOutputStream = _
@@ -85,7 +95,7 @@ final class LogWriter(
   private[this] val checksums               = new StringBuilder
 
   /** Name of the last file, without folders. */
-  def name: String = FileNames.log(fileId, nameInstant, version + closed.size, writeToken) + suffix
+  def name: String = names(closed.size)
 
   /** Files before the last one. */
   def earlier: Seq[LogWritten] = closed.toList
@@ -171,7 +181,7 @@ final class LogWriter(
     closed.foreach(file => remove(file.name))
   }
 
-  private def path(file: String): Path = storage.path(FileNames.path(partitionPath, file))
+  private def path(file: String): Path = storage.path(FileNames.path(names.partitionPath, file))
 
   private def remove(file: String): Unit =
     try { storage.fs.delete(path(file), false); () }

@@ -2,7 +2,7 @@ package io.merganser.table.service
 
 import io.merganser.table.commit.{LockedTable, MetadataTable, Rollback, TableFeatures, Transaction}
 import io.merganser.table.file.{FileGroupId, FileNames}
-import io.merganser.table.log.LogWriter
+import io.merganser.table.log.{LogNames, LogWriter}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
@@ -163,8 +163,8 @@ final class Restoring(storage: Storage, opened: TableConfig, options: Transactio
         val last = storage.list(partition).flatMap(f => FileNames.parseLog(partition, f.getPath.getName, 0L))
           .filter(f => f.fileId == log.fileId && f.instant == log.instant).map(_.version).max
         // The instant of the slice: the block counts as long as the slice does.
-        val writer = new LogWriter(storage, config.name, partition, log.fileId, log.instant, log.instant, last + 1,
-          "0-0-0", new StructType())
+        val writer = new LogWriter(storage, config.name,
+          LogNames(partition, log.fileId, log.instant, last + 1, "0-0-0"), log.instant, new StructType())
         try { instants.foreach(writer.rollbackBlock); writer.close() }
         catch { case e: Throwable => writer.abort(); throw e }
       }

@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.{KeyFold, Laws, MerganserException, RowLayout, Version}
 import io.merganser.merge.buffer.VersionBuffer
 import io.merganser.table.avro.Milliseconds
-import io.merganser.table.base.{BaseFileFooter, BaseFileSection}
+import io.merganser.table.base.{BaseFileFooter, BaseFileSection, BaseReadOptions}
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.log.{LogScanned, LogScanner}
 import io.merganser.table.properties.TableConfig
@@ -124,8 +124,9 @@ final class SliceInput(
     SliceInput.missingNamed(config, base.path) {
       // Read here, where a missing file is reported by name.
       val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
-      new TableFileReader(storage, slice.partitionPath, base, columns, filters ++ more(footer), start, length,
-        Some(footer), visibility.columns(base.instant), section(footer), SliceInput.missing(config, base.path))
+      new TableFileReader(storage, slice.partitionPath, base, columns,
+        BaseReadOptions(filters ++ more(footer), start, length, Some(footer), visibility.columns(base.instant),
+          section(footer), SliceInput.missing(config, base.path)))
     }
   }
 

@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, RowLayout}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
-import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogOptions, LogWriter, MetaRow}
+import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogForm, LogNames, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.options.ChangeLogging
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
@@ -123,7 +123,8 @@ final case class SliceWriter(
   private[slice] def openChanges(partitionPath: String, fileId: String, token: WriteToken): Option[ChangeLogWriter] =
     changes.map { mode =>
       val kind = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
-      new ChangeLogWriter(storage, config.name, partitionPath, fileId, instant, token.toString, mode, schema,
+      new ChangeLogWriter(storage, config.name,
+        LogNames(partitionPath, fileId, instant, version = 1, token.toString, FileNames.ChangeSuffix), mode, schema,
         SliceWriter.rowSchema(schema), logOptions, name => token.announce(Marker(partitionPath, name, kind), markers))
     }
 
@@ -203,13 +204,13 @@ final case class SliceWriter(
 
   private def namesLogsBySlice: Boolean = config.version < 8
 
-  /** Instant and number in a log file's name: the delta commit's and 1; below version 8, the slice's and the next. */
-  private def logName(slice: FileSlice): (String, Int) =
-    if (!namesLogsBySlice) (instant, 1)
-    else {
-      val instantInName = compactions.getOrElse(slice.group, slice.baseInstant)
-      (instantInName, slice.logs.filter(_.instant == instantInName).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
-    }
+  /** Named after the delta commit, from 1 on; below version 8 after the slice, from the next number on. */
+  private def logNames(slice: FileSlice, token: WriteToken): LogNames = {
+    val named = if (namesLogsBySlice) compactions.getOrElse(slice.group, slice.baseInstant) else instant
+    val last =
+      if (!namesLogsBySlice) 0 else slice.logs.filter(_.instant == named).map(_.version).foldLeft(0)(math.max(_, _))
+    LogNames(slice.partitionPath, slice.fileId, named, last + 1, token.toString)
+  }
 
   /**
    * Appends the versions of a batch to a slice's log, in one or more files; versions of a key stay in their order.
@@ -231,22 +232,19 @@ final case class SliceWriter(
       compacted: Seq[String] = Nil,
       inserted: => Long = 0L
   ): Seq[SliceWritten] = {
-    val (nameInstant, version) = logName(slice)
-    val isOfLogs               = compacted.nonEmpty
+    val names    = logNames(slice, token)
+    val isOfLogs = compacted.nonEmpty
     val meta =
       new MetaRow(instant, token, UTF8String.fromString(slice.fileId), config.storesKeys, keepsCommit = isOfLogs)
     val times = new EventTimes(eventTime)
+    val form  = LogForm(storedDeletes, writesDeletedRows, config.version >= 8 && history.isEmpty, isOfLogs)
     val blocks =
-      new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows,
-        supportsPartials = config.version >= 8 && history.isEmpty,
-        schema, slice.partitionPath, meta, times, isOfLogs = isOfLogs)
+      new BlockPlanner(merge, layout, form, schema, slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {
       val kind                         = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
       def announce(name: String): Unit = token.announce(Marker(slice.partitionPath, name, kind), markers)
-      val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version,
-        token.toString,
-        fileSchema, logOptions, announce, compacted)
+      val writer = new LogWriter(storage, config.name, names, instant, fileSchema, logOptions, announce, compacted)
       try {
         blocks.write(writer)
         val last    = writer.close()
@@ -254,21 +252,20 @@ final case class SliceWriter(
         val inserts = inserted
         // Hudi's readers of changes find here what the log is to be compared with.
         val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)
-        all.indices.map { i =>
-          val written = all(i)
+        all.zipWithIndex.map { case (written, i) =>
           SliceWritten(
             WriteStat(
               fileId = slice.fileId,
               path = FileNames.path(slice.partitionPath, written.name),
               partitionPath = slice.partitionPath,
-              prevCommit = nameInstant,
+              prevCommit = names.instant,
               numWrites = written.records + written.deletes,
               numInserts = if (i == 0) inserts else 0L,
               numUpdateWrites = written.records - (if (i == 0) math.min(inserts, written.records) else 0L),
               numDeletes = written.deletes,
               fileSizeInBytes = written.sizeBytes,
               totalWriteBytes = written.sizeBytes,
-              logVersion = Some(version + i),
+              logVersion = Some(names.version + i),
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
               logFiles = earlier :+ written.name,

@@ -1,6 +1,6 @@
 package io.merganser.table.verify
 
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
 import io.merganser.table.file.BaseFile
 import io.merganser.table.index.StoredBloomFilter
 import io.merganser.table.properties.TableConfig
@@ -54,7 +54,7 @@ final class BaseFileCheck(
       found.add(FindingKind.RecordCount, s"it has ${footer.rowCount} rows; commit ${base.instant} wrote $rows", None)
     }
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, columns, rowKey),
-      known = Some(footer), versions = history.map(_.columns(base.instant)))
+      BaseReadOptions(known = Some(footer), columns = history.map(_.columns(base.instant))))
     try {
       val check = new RowCheck(slice, base, footer, found)
       reader.rows().foreach(check.row)

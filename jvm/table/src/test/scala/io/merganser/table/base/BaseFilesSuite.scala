@@ -37,7 +37,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
       start: Long = 0L,
       length: Long = Long.MaxValue
   ) =
-    new BaseFileReader(conf, path(name), size(name), schema, filters, start, length)
+    new BaseFileReader(conf, path(name), size(name), schema, BaseReadOptions(filters, start, length))
 
   private def size(name: String): Long = folder.resolve(name).toFile.length
 

@@ -46,7 +46,8 @@ class TimeUnitsSuite extends AnyFunSuite with TempFolder {
     try writer.write(row(value))
     finally writer.close()
     val reader =
-      new BaseFileReader(conf, path("f.parquet"), folder.resolve("f.parquet").toFile.length, read, filters)
+      new BaseFileReader(conf, path("f.parquet"), folder.resolve("f.parquet").toFile.length, read,
+        BaseReadOptions(filters))
     try reader.rows().map(Rows.plain(_, read)).toList
     finally { reader.close(); folder.resolve("f.parquet").toFile.delete(); () }
   }

@@ -31,9 +31,8 @@ class BlockPlannerSuite extends LogFixture {
     val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
     val log   = writer("001", schema = MetaColumns.before(schema), options = options)
     val blocks =
-      new BlockPlanner(merge, layout, layout.deletes, writesDeletedRows = false, supportsPartials = true, schema, "p",
-        meta,
-        new EventTimes(None), bufferBytes)
+      new BlockPlanner(merge, layout, LogForm(layout.deletes, writesDeletedRows = false, supportsPartials = true),
+        schema, "p", meta, new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()
   }

@@ -27,9 +27,8 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       announce: String => Unit = _ => (),
       compacted: Seq[String] = Nil
   ): LogWriter = new LogWriter(
-    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options,
-    announce,
-    compacted
+    storage, "t", LogNames("p", "f1-0", Option(nameInstant).getOrElse(instant), version, "1-0-1"), instant, schema,
+    options, announce, compacted
   )
 
   protected def rows(instant: String, keys: Seq[Int]): Iterator[InternalRow] =

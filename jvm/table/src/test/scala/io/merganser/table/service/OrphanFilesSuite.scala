@@ -4,7 +4,7 @@ import io.merganser.table.{DrawnPoints, FaultyFileSystem, Rows, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.commit.{Creation, Heartbeat, Rollback}
 import io.merganser.table.file.{Marker, MarkerKind, Markers, PartitionMetadata}
-import io.merganser.table.log.{LogDelete, LogOptions, LogWriter}
+import io.merganser.table.log.{LogDelete, LogNames, LogWriter}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.ArchiveConfig
 import io.merganser.table.storage.Storage
@@ -122,8 +122,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     completeInOrder(s)
     def written(instant: String, version: Int)(write: LogWriter => Unit): Unit = {
       val writer =
-        new LogWriter(s, "t", "p", "a", t("100"), t(instant), version, "0-0-0", Rows.withMeta(), LogOptions(),
-          _ => (), Nil)
+        new LogWriter(s, "t", LogNames("p", "a", t("100"), version, "0-0-0"), t(instant), Rows.withMeta())
       try write(writer)
       finally writer.close()
     }

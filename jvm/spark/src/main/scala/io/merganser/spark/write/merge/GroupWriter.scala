@@ -4,7 +4,7 @@ import io.merganser.merge.{KeyFold, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
@@ -212,7 +212,7 @@ final class GroupWriter(
   /** A base file's rows in key order. */
   private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
     private[this] val reader = new TableFileReader(stored, partitionPath, base, columns,
-      versions = writer.history.map(_.columns(base.instant)))
+      BaseReadOptions(columns = writer.history.map(_.columns(base.instant))))
 
     def footer: BaseFileFooter = reader.footer
 

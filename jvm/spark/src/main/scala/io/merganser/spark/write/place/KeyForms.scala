@@ -1,7 +1,7 @@
 package io.merganser.spark.write.place
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, TableFileReader}
@@ -108,8 +108,9 @@ private[place] final class KeyScan(table: OpenTable, rule: StoredRule, forms: Ke
     ends.foreach(look)
     if (ends.size < 2 || forms.ofRange(ends.head, ends.last).isEmpty) {
       val reader = new TableFileReader(storage, slice.partitionPath, base,
-        new DerivedColumns(config, keyColumn, rowKey), known = Some(footer),
-        versions = history.map(_.columns(base.instant)))
+        new DerivedColumns(config, keyColumn, rowKey),
+        BaseReadOptions(known = Some(footer),
+          columns = history.map(_.columns(base.instant))))
       try reader.rows().foreach(row => look(row.getString(0)))
       finally reader.close()
     }

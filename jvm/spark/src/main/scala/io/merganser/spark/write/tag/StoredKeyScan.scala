@@ -4,7 +4,7 @@ import io.merganser.merge.RowLayout
 import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.prepare.WriteRow
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, SliceReader, TableFileReader}
 import org.apache.spark.TaskContext
@@ -202,7 +202,7 @@ private final class StoredKeyReader(
     val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
     val base   = slice.base.get
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
-      known = Some(footer), versions = visibility.columns(base.instant))
+      BaseReadOptions(known = Some(footer), columns = visibility.columns(base.instant)))
     val key  = schema.fieldNames.indexOf(keyColumn.name)
     val rows = reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key)))
     closing(reader)(rows ++ retained(slice, footer, out))

@@ -4,10 +4,8 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.KeyBuckets
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, OpenedFiles, RecordHistory}
 import io.merganser.table.file.FileGroupId
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.timeline.Action
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -44,13 +42,8 @@ object RecordSearch {
    * @param partition path of the one partition to search; None: all
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING if a clean removed a file meanwhile
    */
-  def explain(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      key: String,
-      partition: Option[String]
-  ): RecordReport = {
+  def explain(scope: ServiceScope, key: String, partition: Option[String]): RecordReport = {
+    import scope.{settings, table}
     val folders = partition.fold(table.view.partitions)(p => table.view.partitionsAmong(Seq(p)))
     val groups  = groupsOf(table, folders)
     val buckets = if (groups.isEmpty) None else KeyBuckets.of(settings, table)
@@ -58,7 +51,7 @@ object RecordSearch {
     val candidates = groups.filter { case (group, _, replaced) =>
       replaced.isDefined || buckets.forall(_.admits(group.partitionPath, group.fileId, wanted))
     }
-    val found  = if (candidates.isEmpty) Nil else read(session, table, settings, key, withInserts(table, candidates))
+    val found  = if (candidates.isEmpty) Nil else read(scope, key, withInserts(table, candidates))
     val opened = found.map(_.opened).foldLeft(OpenedFiles(0, 0, 0))(_ + _)
     val having = found.filter(_.steps.nonEmpty).sortBy(g => (g.replacedBy.isEmpty, g.steps.head.slice, g.partitionPath))
     RecordReport(key, having, SearchedFiles(folders.size, groups.size, candidates.size, opened))
@@ -100,13 +93,8 @@ object RecordSearch {
     }
   }
 
-  private def read(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      key: String,
-      groups: Seq[CandidateGroup]
-  ): Seq[GroupHistory] = {
+  private def read(scope: ServiceScope, key: String, groups: Seq[CandidateGroup]): Seq[GroupHistory] = {
+    import scope.{session, settings, table}
     val history = new RecordHistory(table.snapshot(settings.rule), session.sessionState.conf.sessionLocalTimeZone, key)
     val tasks   = math.min(groups.size, 4 * session.sparkContext.defaultParallelism)
     ServiceStep(session, table, "explain a record") {

@@ -8,7 +8,6 @@ import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.{NewTable, WriteConfig}
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.verify.{GroupComparison, OtherRule, RuleDifference, RuleReplay}
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
 /**
@@ -54,42 +53,23 @@ object RuleComparison {
    * @param most    rows to return
    * @throws io.merganser.merge.MerganserException what the creation of such a table throws
    */
-  def of(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      options: Map[String, String],
-      most: Int
-  ): ComparisonReport = {
+  def of(scope: ServiceScope, options: Map[String, String], most: Int): ComparisonReport = {
+    import scope.{session, table}
     val own     = table.config
     val conf    = session.conf.getAll
     val ordered = Options.OrderingFields.names.exists(options.contains) || own.orderingFields.isEmpty
     val named = Map(Options.RecordKey.key -> own.recordKeyFields.mkString(",")) ++
       (if (ordered) Map.empty else Map(Options.OrderingFields.key -> own.orderingFields.mkString(","))) ++ options
     val config = TableConfig(NewTable.properties(named, table.schema, own.name, sessionConf = conf))
-    compared(session, table, settings, OtherRule(config, WriteConfig.parse(named, conf, config, creating = true).rule),
-      most)
+    compared(scope, OtherRule(config, WriteConfig.parse(named, conf, config, creating = true).rule), most)
   }
 
   /** The same for the properties that an upgrade gives the table. */
-  private[service] def ofUpgrade(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      upgraded: TableConfig,
-      most: Int
-  ): ComparisonReport = {
-    val classes = settings.mergerClasses
-    compared(session, table, settings, OtherRule(upgraded, StoredRule.of(upgraded, classes)), most)
-  }
+  private[service] def ofUpgrade(scope: ServiceScope, upgraded: TableConfig, most: Int): ComparisonReport =
+    compared(scope, OtherRule(upgraded, StoredRule.of(upgraded, scope.settings.mergerClasses)), most)
 
-  private def compared(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      other: OtherRule,
-      most: Int
-  ): ComparisonReport = {
+  private def compared(scope: ServiceScope, other: OtherRule, most: Int): ComparisonReport = {
+    import scope.{session, settings, table}
     val current = table.view.slices.map(_.group).toSet
     val groups = table.view.allSlices(table.view.partitions).filter(slice => current(slice.group))
       .groupBy(_.group).toSeq.sortBy { case (group, _) => (group.partitionPath, group.fileId) }

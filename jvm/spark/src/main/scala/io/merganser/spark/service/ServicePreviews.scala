@@ -145,7 +145,7 @@ object ServicePreviews {
       StoredKeyForm.requireUpgradable(session, settings, table)
       val logs = if (config.isMergeOnRead) table.view.slices.filter(_.logs.nonEmpty) else Nil
       failedWrites(scope) ++ logs.map(of("compact", _, "an upgrade merges logs first")) ++ changes ++
-        RuleComparison.ofUpgrade(session, table, settings, upgraded, rows).steps
+        RuleComparison.ofUpgrade(scope, upgraded, rows).steps
     }
   }
 

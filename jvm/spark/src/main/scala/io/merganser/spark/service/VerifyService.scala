@@ -10,7 +10,6 @@ import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, OperationType}
 import io.merganser.table.verify._
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
@@ -56,15 +55,15 @@ object VerifyService {
    * @param sample number of file groups to examine; of more, those whose ids have the smallest hashes
    * @throws MerganserException SLICE_FILE_MISSING if cleans removed files during two attempts
    */
-  def verify(session: SparkSession, table: OpenTable, settings: WriteConfig, sample: Option[Int]): VerifyReport = {
+  def verify(scope: ServiceScope, sample: Option[Int]): VerifyReport = {
     val most = sample.getOrElse(DefaultGroups)
     // A file that is missing may have been cleaned since the timeline was read.
-    val first = Try(examine(session, table, settings, most))
+    val first = Try(examine(scope, most))
     val isMissing = first.fold(
       { case e: MerganserException => e.condition == "SLICE_FILE_MISSING"; case _ => false },
       _.findings.exists(_.kind == FindingKind.MissingFile))
-    val now = if (isMissing) table.refreshed() else table
-    if (now.timeline.instants == table.timeline.instants) first.get else examine(session, now, settings, most)
+    val now = if (isMissing) scope.refreshed else scope
+    if (now.table.timeline.instants == scope.table.timeline.instants) first.get else examine(now, most)
   }
 
   /**
@@ -74,25 +73,20 @@ object VerifyService {
    * @param plain settings as those of the services that repair
    * @throws MerganserException DRY_RUN_OF_SERVICE
    */
-  def repair(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      plain: WriteConfig,
-      sample: Option[Int]
-  ): VerifyReport = {
+  def repair(scope: ServiceScope, plain: WriteConfig, sample: Option[Int]): VerifyReport = {
+    import scope.table
     plain.requireNoDryRun("repair", table.config.name)
-    val found = verify(session, table, settings, sample)
+    val found = verify(scope, sample)
     val kinds = found.findings.map(_.kind).toSet
     if (kinds(FindingKind.PartitionMetadata)) RepairService.partitions(table, plain).add(dryRun = false)
     if (kinds(FindingKind.UncommittedFile))
       RepairService.removeOrphans(table.refreshed(), plain, Some(System.currentTimeMillis()), backup = None)
     if (kinds(FindingKind.DuplicateKey) || kinds(FindingKind.OtherBucket))
-      DuplicateRepair.run(session, table.refreshed(), plain, partition = None)
+      DuplicateRepair.run(scope.session, table.refreshed(), plain, partition = None)
     val repaired = FindingKind.all.filter(kind => kinds(kind) && Repaired(kind))
     if (repaired.isEmpty) found
     else {
-      val after = verify(session, table.refreshed(), settings, sample)
+      val after = verify(scope.refreshed, sample)
       after.copy(notes = after.notes :+ s"repaired: ${repaired.map(_.name).mkString(", ")}")
     }
   }
@@ -100,16 +94,17 @@ object VerifyService {
   private val Repaired: Set[FindingKind] = Set(FindingKind.PartitionMetadata, FindingKind.UncommittedFile,
     FindingKind.DuplicateKey, FindingKind.OtherBucket)
 
-  private def examine(session: SparkSession, table: OpenTable, settings: WriteConfig, most: Int): VerifyReport = {
+  private def examine(scope: ServiceScope, most: Int): VerifyReport = {
+    import scope.{settings, table}
     val (slices, missing) = slicesOf(table)
     val chosen            = sampled(slices, most)
-    val checks            = new SliceChecks(session, table, settings)
+    val checks            = new SliceChecks(scope)
     val older             = olderOf(table, chosen)
     val checked           = checks.of(chosen) ++ checks.replayed(older)
     val unreadable        = checked.filter(hindersMerges).map(f => FileGroupId(f.partitionPath, f.fileId)).toSet
     val readable          = chosen.filterNot(s => unreadable(s.group))
     val findings = uncommitted(table) ++ missing ++ partitions(table, settings) ++ checked ++
-      duplicates(session, table, settings, readable)
+      duplicates(scope, readable)
     val large   = chosen.count(isLarge) + older.count(o => isLarge(o.slice))
     val leftOut = older.count(_.isLeftOut)
     val notes = (if (older.isEmpty) Nil else Seq(s"the logs of ${older.size} older file slices were merged again")) ++
@@ -218,14 +213,10 @@ object VerifyService {
       Finding(FindingKind.PartitionMetadata, folder.path, "", "", None, 1,
         "a folder with data files has no partition metadata: other engines ignore it"))
 
-  private def duplicates(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      slices: Seq[FileSlice]
-  ): Seq[Finding] =
-    if (KeylessTable.is(table.config)) Nil
+  private def duplicates(scope: ServiceScope, slices: Seq[FileSlice]): Seq[Finding] =
+    if (KeylessTable.is(scope.table.config)) Nil
     else {
+      import scope.{session, settings, table}
       val byPath = IndexResolver.globalKeys(settings.index, table.config).isEmpty
       val (count, keys) = ServiceStep(session, table, "find duplicates") {
         DuplicateKeys(session, table, settings, byPath).count(slices, Examples)
@@ -240,7 +231,8 @@ object VerifyService {
     }
 
   /** The checks of slices, in tasks. */
-  private final class SliceChecks(session: SparkSession, table: OpenTable, settings: WriteConfig) {
+  private final class SliceChecks(scope: ServiceScope) {
+    import scope.{session, settings, table}
     private val config = table.config
 
     def of(slices: Seq[FileSlice]): Seq[Finding] =

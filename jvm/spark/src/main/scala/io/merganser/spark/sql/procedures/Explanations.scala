@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{RecordReport, RecordSearch, SearchedFiles}
+import io.merganser.spark.service.{RecordReport, RecordSearch, SearchedFiles, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.NamedKey
 import io.merganser.spark.write.place.StoredKeyForm
@@ -59,7 +59,7 @@ object ExplainRecord extends TableProcedure {
     val text     = arguments.required("key")
     val named = NamedKey.parse(session, settings.keyed(table.config), table.schema, text)
       .fold(wrong => throw arguments.invalid("key", s"$text: $wrong", "a record key"), identity)
-    val report = RecordSearch.explain(session, table, settings, named.key,
+    val report = RecordSearch.explain(ServiceScope(session, table, settings), named.key,
       arguments.string("partition").orElse(named.partitionPath))
     if (report.groups.isEmpty) Seq(notFound(report))
     else report.groups.flatMap(group => group.steps.map(row(table, report, group, _)))

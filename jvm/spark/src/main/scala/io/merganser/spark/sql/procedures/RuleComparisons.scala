@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{ComparisonReport, RuleComparison}
+import io.merganser.spark.service.{ComparisonReport, RuleComparison, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.StoredKeyForm
 import org.apache.spark.sql.{Row, SparkSession}
@@ -39,7 +39,7 @@ object CompareRule extends TableProcedure {
     val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
     val rule     = arguments.options("rule")
     if (rule.isEmpty) throw arguments.invalid("rule", "no options", "options of a rule")
-    val report = RuleComparison.of(session, table, settings, rule, rows)
+    val report = RuleComparison.of(ServiceScope(session, table, settings), rule, rows)
     measures(report) ++ report.found.examples.map(d =>
       Row(null, null, null, d.key, d.partitionPath, d.columns, d.stored.orNull, d.other.orNull, d.versions))
   }

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{VerifyReport, VerifyService}
+import io.merganser.spark.service.{ServiceScope, VerifyReport, VerifyService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.file.FileNames
@@ -41,11 +41,12 @@ object VerifyTable extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val sample = arguments.int("sample")
     sample.filter(_ < 1).foreach(n => throw arguments.invalid("sample", n.toString, "1 or more"))
-    val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
+    val settings = arguments.settings(session, table)
+    val scope    = ServiceScope(session, table, StoredKeyForm.settled(settings, table))
     val report =
       if (arguments.boolean("repair").contains(true))
-        VerifyService.repair(session, table, settings, arguments.settings(session, table), sample)
-      else VerifyService.verify(session, table, settings, sample)
+        VerifyService.repair(scope, settings, sample)
+      else VerifyService.verify(scope, sample)
     groups(report) +: FindingKind.all.flatMap { kind =>
       val found = report.findings.filter(_.kind == kind)
       if (found.isEmpty) Seq(Row(kind.name, 0L, null, null, null, null, null, null, null, null, null))

@@ -1,6 +1,6 @@
 package io.merganser.spark.service
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Causes, MerganserException}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.Transaction
 import io.merganser.table.timeline.Instant
@@ -49,7 +49,7 @@ private[service] object PlannedRuns {
 
   /** Whether the user has stopped it: what is left is not run then. */
   private def isStopped(error: Throwable): Boolean = Thread.currentThread.isInterrupted ||
-    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(20).exists {
+    Causes.of(error).exists {
       case e: SparkException => Option(e.getMessage).exists(Cancelled.findFirstIn(_).isDefined)
       case _                 => false
     }

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Causes, MerganserException}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -113,6 +113,6 @@ private[sql] object CardinalityCheck {
   final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")
 
   def isCause(failure: Throwable): Boolean =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).exists(e =>
+    Causes.of(failure).exists(e =>
       e.isInstanceOf[SeveralMatches] || String.valueOf(e.getMessage).contains(classOf[SeveralMatches].getName))
 }

@@ -2,7 +2,7 @@ package io.merganser.table.commit
 
 import java.util.concurrent.atomic.AtomicBoolean
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Causes, MerganserException}
 import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
@@ -375,7 +375,7 @@ object Transaction {
 
   /** The user's error among the causes of Spark's failure of a task; the failure itself if there is none. */
   private[merganser] def userError(failure: Throwable): Throwable =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }
+    Causes.of(failure).collectFirst { case e: MerganserException => e }
       .getOrElse(failure)
 
   /**

@@ -4,7 +4,7 @@ import java.io.IOException
 import java.net.{ConnectException, NoRouteToHostException, UnknownHostException}
 import java.nio.file.{AccessDeniedException, InvalidPathException, NotDirectoryException}
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Causes, MerganserException}
 import org.apache.hadoop.fs.{ParentNotDirectoryException, Path, UnsupportedFileSystemException}
 import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.VersionInfo
@@ -36,7 +36,7 @@ object StorageFailure {
    * @param failure also that of a Spark job, whose causes are those of its task
    */
   def of(location: Any, failure: Throwable): Option[MerganserException] = {
-    val causes = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq
+    val causes = Causes.of(failure)
     if (causes.exists(_.isInstanceOf[MerganserException])) None
     else
       // The cause at the end is the most specific one.
@@ -91,7 +91,7 @@ object StorageFailure {
       work
     } catch {
       case e @ (_: IOException | _: RuntimeException) if !e.isInstanceOf[MerganserException] =>
-        val cause = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(20).toSeq.last
+        val cause = Causes.of(e).last
         throw MerganserException("FILE_SYSTEM_UNAVAILABLE", "path" -> path, "scheme" -> scheme,
           "reason" -> described(cause), "remedy" -> advice(scheme, cause)).causedBy(e)
     }

@@ -57,7 +57,7 @@ final case class CommandWrite(
     val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath,
         IndexResolver.usesFilters(settings.index), settings.shuffleTasks)
-      val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
+      val (rows, found) = lookup(keyed.rows(session, source))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
       counts = Some(found)
       SparkBridge.internalCreateDataFrame(session, Partitions.map(rows)(clause(_, partition)), columns)

@@ -139,7 +139,6 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
 
   override protected def changes(): Seq[InternalRow] = {
     val source = query.output
-    val config = target.table.opened.config
     // The source's columns, the key values, then the columns that the lookup adds.
     val values = (statement.keys.values ++ statement.paths.values).map(BindReferences.bindReference(_, source))
     val rows =
@@ -149,13 +148,10 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
       keys = statement.keys.columns.zip(statement.keys.values.map(_.dataType)),
       paths = statement.paths.columns.zip(statement.paths.values.map(_.dataType)),
       table = target.table.opened.schema,
-      isPartitioned = config.partitionFields.nonEmpty,
+      config = target.settings.keyed(target.table.opened.config),
       stored = StructType(statement.stored.map(a => StructField(a.name, a.dataType)))
     )
-    val extra = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
-    val input =
-      source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement
-        .found ++ statement.stored
+    val input = keyed.attributes(source, statement.arrival) ++ statement.found ++ statement.stored
     val check =
       if (!target.settings.statement.failsOnDuplicates) None
       else
@@ -228,8 +224,8 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
       val keys  = statement.keys.values.map(BindReferences.bindReference(_, source))
       val named = statement.keys.columns.zip(keys.map(_.dataType))
       val keyed =
-        KeyedSource(new StructType, named, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
-      val texts = keyed.rows(session, projected(rows, keys), target.table.opened.config).select(MetaColumns.RecordKey)
+        KeyedSource(new StructType, named, Nil, target.table.opened.schema, target.table.opened.config, new StructType)
+      val texts = keyed.rows(session, projected(rows, keys)).select(MetaColumns.RecordKey)
       Some(SourceRanges.of(texts.queryExecution.toRdd, Seq((MetaColumns.RecordKey, 0, StringType))))
     }
 }

@@ -23,6 +23,8 @@ private[spark] final case class WriteRow[+V](listed: Seq[WriteColumn[V]]) {
   val schema: StructType = StructType(columns.map(_.field))
 
   def values: Seq[V] = columns.map(_.value)
+
+  def map[W](filled: V => W): WriteRow[W] = WriteRow(columns.map(c => WriteColumn(c.field, filled(c.value))))
 }
 
 /** Columns that only rows of a write have, after those of the table. */

@@ -1,13 +1,13 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.write.key.{KeyColumns, NestedColumns}
-import io.merganser.spark.write.prepare.WriteRow
+import io.merganser.spark.write.prepare.{WriteColumn, WriteRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression, If, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, EqualTo, Expression, If, Literal}
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
@@ -28,53 +28,59 @@ final case class KeyedSource(
     keys: Seq[(String, DataType)],
     paths: Seq[(String, DataType)],
     table: StructType,
-    isPartitioned: Boolean,
+    config: TableConfig,
     stored: StructType
 ) {
 
-  /** Input columns of a lookup: the source's columns, then the values for key and partition columns. */
-  private val columns = StructType(source ++ (keys ++ paths).map { case (_, dataType) =>
-    StructField("value", dataType)
-  })
+  /** True too for a table without partitions: all of its keys have the same path. */
+  val byPath: Boolean = config.partitionFields.isEmpty || paths.nonEmpty
+
+  /** The input columns: the source's, and the values for key and partition columns. */
+  private val own = StructType((source ++ (keys ++ paths).map { case (name, dataType) => StructField(name, dataType) })
+      .zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
+
+  /** The columns of a row, up to the partition path, with functions that make what fills them. */
+  private val row: WriteRow[() => Column] = WriteRow(own.map(f => WriteColumn(f, () => col(f.name))) ++ Seq(
+    WriteColumn(WriteRow.Arrival, () => col(WriteRow.Arrival.name)),
+    WriteColumn(MetaColumns.schema(MetaColumns.RecordKey),
+      () => coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey))),
+    WriteColumn(MetaColumns.schema(MetaColumns.PartitionPath), () => KeyColumns.partitionPath(config, table), byPath)
+  ))
+
+  private val schema = row.schema
 
   /** Ordinal of a source row's position in the source. */
-  def arrivalOrdinal: Int = columns.length
+  val arrivalOrdinal: Int = WriteRow.ordinal(schema, WriteRow.Arrival.name)
 
-  def keyOrdinal: Int = arrivalOrdinal + 1
+  val keyOrdinal: Int = WriteRow.ordinal(schema, MetaColumns.RecordKey)
 
   /** None if the source's rows have no partition path. */
-  def pathOrdinal: Option[Int] = if (paths.isEmpty) None else Some(keyOrdinal + 1)
+  val pathOrdinal: Option[Int] =
+    if (paths.isEmpty) None else Some(WriteRow.ordinal(schema, MetaColumns.PartitionPath))
 
   /** Ordinal of the number of the file slice, the first column that the lookup adds. */
-  def sliceOrdinal: Int = arrivalOrdinal + 1 + added.length
+  val sliceOrdinal: Int = schema.length
 
-  /** True too for a table without partitions: all of its keys have the same path. */
-  val byPath: Boolean = !isPartitioned || paths.nonEmpty
-
-  /** Columns that [[rows]] adds after arrival. */
-  val added: StructType =
-    StructType(
-      Seq(MetaColumns.RecordKey) ++ (if (byPath) Seq(MetaColumns.PartitionPath) else Nil) map (MetaColumns.schema(_)))
+  /** Attributes of a row. */
+  def attributes(source: Seq[Attribute], arrival: Attribute): Seq[Attribute] =
+    schema.zipWithIndex.map { case (field, i) =>
+      if (i < source.length) source(i)
+      else if (i == arrivalOrdinal) arrival
+      else AttributeReference(field.name, field.dataType)()
+    }
 
   /**
    * The input rows of a lookup, up to the partition path.
    *
    * @param source rows with the values for key and partition columns after the source's columns
    */
-  def rows(session: SparkSession, source: RDD[InternalRow], config: TableConfig): DataFrame = {
-    val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
-    val frame = SparkBridge.internalCreateDataFrame(session, source, named)
-    val own   = named.fieldNames.map(col).toSeq
-    val pairs = (keys ++ paths).map(_._1).zipWithIndex.map { case (name, i) =>
-      name -> col(KeyedSource.column(this.source.length + i))
-    }
+  def rows(session: SparkSession, source: RDD[InternalRow]): DataFrame = {
+    val frame = SparkBridge.internalCreateDataFrame(session, source, own)
+    val pairs = (keys ++ paths).map(_._1).zip(own.fieldNames.drop(this.source.length).map(col))
     // A partition column may be a key column too.
     val distinct = pairs.groupBy(_._1).values.map(_.head).toSeq
-    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(WriteRow.Arrival.name)) ++
-        NestedColumns.of(distinct): _*)
-    val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
-    val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
-    identity.select(own ++ Seq(col(WriteRow.Arrival.name), key) ++ path: _*)
+    frame.select(own.fieldNames.map(col).toSeq ++ Seq(monotonically_increasing_id().as(WriteRow.Arrival.name)) ++
+        NestedColumns.of(distinct): _*).select(WriteRow.select(row.map(_())): _*)
   }
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -24,6 +26,19 @@ class Inspection:
 
     def __init__(self, table: OpenTable) -> None:
         self._table = table
+
+    def rule(self) -> dict[str, Any]:
+        """Return the rule as the arguments of :meth:`merganser.Table.create` by which another table has it.
+
+        They are ``rule``, ``rule_groups``, ``rule_delete`` and ``rule_retract``; those are absent that are as without
+        them, and all of them for a table without a rule of columns.
+        """
+        text = self._table._info.rule_json
+        if text is None:
+            return {}
+        stored = json.loads(text)
+        parts = {f"rule_{part}": stored[part] for part in ("groups", "delete", "retract") if stored.get(part)}
+        return {"rule": {**stored["columns"], "*": stored["default"]}, **parts}
 
     def file_slices(self) -> Results[FileSlice]:
         """Return the latest file slice of every file group."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
-from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -66,29 +64,8 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
     @property
     def rule(self) -> dict[str, str]:
         """Functions by which columns are merged, by column; ``"*"`` is all others. Empty without a rule of its own."""
-        stored = self._rule
-        return {**stored["columns"], "*": stored["default"]} if stored else {}
-
-    @property
-    def rule_groups(self) -> dict[str, dict[str, Any]]:
-        """Columns that are merged by ordering fields of their own, by the name of each group, as for :meth:`create`."""
-        return dict(self._rule.get("groups", {}))
-
-    @property
-    def rule_delete(self) -> str | None:
-        """What a delete does, as for :meth:`create`; ``None`` where it removes the row, as without a rule."""
-        delete: str | None = self._rule.get("delete")
-        return delete
-
-    @property
-    def rule_retract(self) -> dict[str, Any]:
-        """Which rows are subtracted from sums, as for :meth:`create`; empty if none are."""
-        return dict(self._rule.get("retract", {}))
-
-    @property
-    def _rule(self) -> dict[str, Any]:
-        """The rule as the table stores it; empty without one."""
-        return {} if self._info.rule_json is None else dict(json.loads(self._info.rule_json))
+        functions: dict[str, str] = self.inspect.rule().get("rule", {})
+        return functions
 
     @property
     def index(self) -> str | None:

@@ -114,8 +114,14 @@ def test_python_and_sql_declare_what_a_delete_does(spark: SparkSession, table: T
     stored = json.loads(properties(Path(table.path))["merganser.rule"])
     assert stored["delete"] == "ignore"
     assert stored["groups"]["prices"]["delete"] == "reset_group"
-    assert (table.rule_delete, set(table.rule_groups), table.rule_retract) == ("ignore", set(GROUPS), {})
-    assert table.rule_groups["prices"] == {"ordering": ["priced_at"], "columns": ["price"], "delete": "reset_group"}
+    rule = table.inspect.rule()
+    assert rule.keys() == {"rule", "rule_groups", "rule_delete"}
+    assert (rule["rule"], rule["rule_delete"], set(rule["rule_groups"])) == (table.rule, "ignore", set(GROUPS))
+    assert rule["rule_groups"]["prices"] == {"ordering": ["priced_at"], "columns": ["price"], "delete": "reset_group"}
+    same = Table.create(
+        spark, tmp_path / "same", table.schema, record_key=table.record_key, ordering_by=table.ordering_by, **rule
+    )
+    assert same.inspect.rule() == rule
     path, columns = tmp_path / "sql", "id int, ts bigint, n int, _hoodie_is_deleted boolean"
     spark.sql(
         f"CREATE TABLE resetting ({columns}) USING merganser LOCATION '{path}' TBLPROPERTIES "

@@ -721,7 +721,7 @@ NAMES = {
     Table: [
         *("create", "create_or_load", "create_named", "create_for_changes", "load", "for_path", "for_name", "exists"),
         *("path", "name", "identifier", "table_type", "version", "record_key", "partition_by", "ordering_by"),
-        *("merge_mode", "rule", "index", "schema", "properties"),
+        *("merge_mode", "rule", "index", "schema", "properties", "refresh"),
         *("df", "count", "show", "to_pandas", "to_arrow", "changes", "change_data", "change_data_stream"),
         *("upsert", "insert", "bulk_insert", "overwrite", "insert_overwrite", "delete_partitions", "delete", "update"),
         *("merge", "apply_changes", "history", "compact", "clean", "call"),

@@ -52,6 +52,20 @@ def test_code_that_the_pages_name_is_there() -> None:
         )
 
 
+def test_each_file_of_a_way_through_the_code_uses_the_next() -> None:
+    sources: dict[str, str] = {}
+    for file in MODULES.glob("*/src/main/scala*/**/*.scala"):
+        code = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read_text(), flags=re.DOTALL)
+        sources[file.stem] = sources.get(file.stem, "") + code
+    ways = re.findall(r"^\| an? [\w ]+ \| (`.*→.*) \|$", (DOCS / "architecture.md").read_text(), re.MULTILINE)
+    assert len(ways) == 5
+    for chain in (chain for way in ways for chain in way.split(";")):
+        files = re.findall(r"`(\w+)`", chain)
+        for file, following in zip(files, files[1:], strict=False):
+            classes = re.findall(r"^(?:[\w\[\]]+ )*(?:class|object|trait) (\w+)", sources[following], re.MULTILINE)
+            assert any(re.search(rf"\b{name}\b", sources[file]) for name in classes), f"{file} does not use {following}"
+
+
 def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
     named = set(re.findall(r"`(test_\w+|\w+Suite)`", (DOCS / "guarantees.md").read_text()))
     tests = {file.stem: file.read_text() for file in PYTESTS.values()}

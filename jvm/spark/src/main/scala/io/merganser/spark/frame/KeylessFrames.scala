@@ -1,7 +1,7 @@
 package io.merganser.spark.frame
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.prepare.{PreparedRows, WriteRow}
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.options.{Options, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
@@ -44,7 +44,7 @@ private[frame] object KeylessFrames {
         throw MerganserException("FRAME_WITHOUT_KEYS", "operation" -> operation, "table" -> table.name,
           "columns" -> missing.mkString(", "))
       def stored(name: String) =
-        if (frame.schema.fieldNames.contains(name)) PreparedRows.quoted(name).cast(StringType)
+        if (frame.schema.fieldNames.contains(name)) WriteRow.quoted(name).cast(StringType)
         else lit(null).cast(StringType)
       frame.withColumn(WriteRow.StoredKey.name, stored(MetaColumns.RecordKey))
         .withColumn(WriteRow.StoredPath.name, stored(MetaColumns.PartitionPath))

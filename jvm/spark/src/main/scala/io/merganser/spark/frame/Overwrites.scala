@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.prepare.PreparedRows
+import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.options.{Options, OverwriteMode, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
@@ -135,7 +135,7 @@ private[spark] object Overwrites {
       FrameCheck.requireColumns(frame.schema, config.name, "delete partitions of", Nil, config.partitionFields, Nil)
       val columns =
         table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
-      val values = frame.select(columns.map(f => PreparedRows.quoted(f.name).cast(f.dataType).as(f.name)): _*)
+      val values = frame.select(columns.map(f => WriteRow.quoted(f.name).cast(f.dataType).as(f.name)): _*)
       val paths =
         values.select(KeyColumns.partitionPath(config, table.schema)).distinct().collect().map(_.getString(0)).toSet
       Replaced.Dropped(paths)

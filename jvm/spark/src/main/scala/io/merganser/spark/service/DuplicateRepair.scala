@@ -5,7 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, PersistedRows, WriteSlices}
 import io.merganser.spark.write.prepare.WriteRow
-import io.merganser.spark.write.prepare.PreparedRows.quoted
+import io.merganser.spark.write.prepare.WriteRow.quoted
 import io.merganser.spark.write.tag.{DuplicateKeys, MergedCopies}
 import io.merganser.table.options.{IndexType, NullOrdering, WriteOperation}
 import io.merganser.table.settings.{KeylessTable, WriteConfig}

@@ -24,7 +24,7 @@ final case class CleanPlan(
 object CleanPlan {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   /** Of plans with whole paths and of metadata with names. */
   val Version = 2
@@ -32,21 +32,21 @@ object CleanPlan {
   /** Key in the extra metadata: savepoints when the plan was made, comma separated. */
   val SavepointsKey = "savepointed_timestamps"
 
-  private val Retained = new RecordType[Instant](
+  private val Retained = new AvroRecordType[Instant](
     "HoodieActionInstant",
     required("timestamp", Str).from(_.requested),
     required("action", Str).from(_.action.name),
     required("state", Str).from(_.state.shown)
   )
 
-  private val FileInfo = new RecordType[String](
+  private val FileInfo = new AvroRecordType[String](
     "HoodieCleanFileInfo",
     optional("filePath", Str).from(path => path),
     optional("isBootstrapBaseFile", Bool).from(_ => false)
   )
 
   /** Of a plan with whole paths of files. */
-  private val Record = new RecordType[CleanPlan](
+  private val Record = new AvroRecordType[CleanPlan](
     "HoodieCleanerPlan",
     optional("earliestInstantToRetain", Retained.schema).from(_.earliest.map(Retained(_))),
     withDefault("lastCompletedCommitTimestamp", Str, "").from(_.lastCompleted),
@@ -113,12 +113,12 @@ final case class CleanMetadata(
 object CleanMetadata {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   /** Key in the extra metadata of our cleans: size of the deleted files, in bytes. */
   val BytesKey = "merganser.bytes.deleted"
 
-  private val OfPartition = new RecordType[(String, CleanedPartition)](
+  private val OfPartition = new AvroRecordType[(String, CleanedPartition)](
     "HoodieCleanPartitionMetadata",
     required("partitionPath", Str).from(_._1),
     required("policy", Str).from(_._2.policy),
@@ -128,7 +128,7 @@ object CleanMetadata {
     optional("isPartitionDeleted", Bool).from(_._2.isRemoved)
   )
 
-  private val Record = new RecordType[CleanMetadata](
+  private val Record = new AvroRecordType[CleanMetadata](
     "HoodieCleanMetadata",
     required("startCleanTime", Str).from(_.startTime),
     required("timeTakenInMillis", Lng).from(_.elapsedMs),

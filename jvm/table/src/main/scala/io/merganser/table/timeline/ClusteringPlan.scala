@@ -64,13 +64,13 @@ final case class ClusteringPlan(
 object ClusteringPlan {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private val RunsAtOnceKey = "merganser.runsAtOnce"
 
   private val Execution = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 
-  private val Slice = new RecordType[ClusteringSlice](
+  private val Slice = new AvroRecordType[ClusteringSlice](
     "HoodieSliceInfo",
     // Empty, not null, for a slice without one: other engines look at its length.
     optional("dataFilePath", Str).from(_.baseFile.getOrElse("")),
@@ -81,7 +81,7 @@ object ClusteringPlan {
     version(1).from(_ => 1)
   )
 
-  private val Group = new RecordType[ClusteringGroup](
+  private val Group = new AvroRecordType[ClusteringGroup](
     "HoodieClusteringGroup",
     optional("slices", array(Slice.schema)).from(_.slices.map(Slice(_))),
     optional("metrics", map(Dbl)).from(_.metrics),
@@ -90,7 +90,7 @@ object ClusteringPlan {
     version(1).from(_ => 1)
   )
 
-  private val Strategy = new RecordType[ClusteringPlan](
+  private val Strategy = new AvroRecordType[ClusteringPlan](
     "HoodieClusteringStrategy",
     optional("strategyClassName", Str).from(_ => Execution),
     optional("strategyParams", map(Str)).from(_.params),
@@ -98,7 +98,7 @@ object ClusteringPlan {
   )
 
   /** Of a plan with whole paths of files, as other engines read it. */
-  private[timeline] val Record = new RecordType[ClusteringPlan](
+  private[timeline] val Record = new AvroRecordType[ClusteringPlan](
     "HoodieClusteringPlan",
     optional("inputGroups", array(Group.schema)).from(_.groups.map(Group(_))),
     optional("strategy", Strategy.schema).from(Strategy(_)),
@@ -138,10 +138,10 @@ private[table] final case class RequestedReplace(operationType: Option[Operation
 private[table] object RequestedReplace {
 
   import AvroRecords._
-  import RecordType.Described
-  import RecordType.Described
+  import AvroRecordType.Described
+  import AvroRecordType.Described
 
-  private[timeline] val Record = new RecordType[RequestedReplace](
+  private[timeline] val Record = new AvroRecordType[RequestedReplace](
     "HoodieRequestedReplaceMetadata",
     optional("operationType", Str).from(_.operationType.map(_.name)),
     optional("clusteringPlan", ClusteringPlan.Record.schema).from(_.plan.map(ClusteringPlan.Record(_))),

@@ -120,7 +120,7 @@ object CommitMetadata {
   val WriterKey = "merganser.writer"
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private def fields = Seq[RecordField[CommitMetadata]](
     optional("partitionToWriteStats", map(array(WriteStatFields.Avro.schema)))
@@ -131,9 +131,9 @@ object CommitMetadata {
     optional("operationType", Str).from(_.operationType.name)
   )
 
-  private val Commit = new RecordType("HoodieCommitMetadata", fields: _*)
+  private val Commit = new AvroRecordType("HoodieCommitMetadata", fields: _*)
 
-  private val Replace = new RecordType[CommitMetadata]("HoodieReplaceCommitMetadata",
+  private val Replace = new AvroRecordType[CommitMetadata]("HoodieReplaceCommitMetadata",
     fields :+ optional("partitionToReplaceFileIds", map(array(Str))).from[CommitMetadata](_.replacedFileIds): _*)
 
   /** The form of version 8 and later. Replacecommits have a record type of their own. */

@@ -36,7 +36,7 @@ final case class CompactionPlan(operations: Seq[CompactionOperation], extra: Map
 object CompactionPlan {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private[timeline] val LogSize     = "TOTAL_LOG_FILES_SIZE"
   private[timeline] val IoMegabytes = "TOTAL_IO_MB"
@@ -66,7 +66,7 @@ object CompactionPlan {
       metrics)
   }
 
-  private val Operation = new RecordType[CompactionOperation](
+  private val Operation = new AvroRecordType[CompactionOperation](
     "HoodieCompactionOperation",
     optional("baseInstantTime", Str).from(_.baseInstant),
     optional("deltaFilePaths", array(Str)).from(_.logFiles),
@@ -80,7 +80,7 @@ object CompactionPlan {
   private val Strategy = record("HoodieCompactionStrategy", optional("compactorClassName", Str),
     optional("strategyParams", map(Str)), version(1))
 
-  private val Record = new RecordType[CompactionPlan](
+  private val Record = new AvroRecordType[CompactionPlan](
     "HoodieCompactionPlan",
     optional("operations", array(Operation.schema)).from(_.operations.map(Operation(_))),
     optional("extraMetadata", map(Str)).from(plan => Some(plan.extra).filter(_.nonEmpty)),

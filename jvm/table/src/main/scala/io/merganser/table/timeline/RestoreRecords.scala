@@ -37,7 +37,7 @@ final case class RestorePlan(
 private[table] object RestorePlan {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private type Planned = (RestorePlan, Seq[RollbackRequest])
 
@@ -48,7 +48,7 @@ private[table] object RestorePlan {
     optional("revokedBlocks", map(array(Str))).from(_._1.blocks)
   )
 
-  private val OfRestore = new RecordType[Planned](
+  private val OfRestore = new AvroRecordType[Planned](
     "HoodieRestorePlan",
     Seq[RecordField[Planned]](
       emptyByDefault("instantsToRollback", RolledBack.Record.schema).from(_._1.instants.map(RolledBack.Record(_))),
@@ -57,7 +57,7 @@ private[table] object RestorePlan {
     ) ++ removed: _*
   )
 
-  private val OfRollback = new RecordType[Planned]("HoodieRollbackPlan",
+  private val OfRollback = new AvroRecordType[Planned]("HoodieRollbackPlan",
     RollbackPlan.fields[Planned](_._1.instants.lastOption, _._2) ++ removed: _*)
 
   /**
@@ -108,9 +108,9 @@ final case class RestoreMetadata(
 private[table] object RestoreMetadata {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
-  private val Record = new RecordType[RestoreMetadata](
+  private val Record = new AvroRecordType[RestoreMetadata](
     "HoodieRestoreMetadata",
     required("startRestoreTime", Str).from(_.startTime),
     required("timeTakenInMillis", Lng).from(_.elapsedMs),

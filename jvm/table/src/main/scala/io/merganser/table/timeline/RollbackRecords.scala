@@ -25,10 +25,10 @@ final case class RolledBack(instant: String, action: String) {
 object RolledBack {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private[timeline] val Record =
-    new RecordType[RolledBack]("HoodieInstantInfo", required("commitTime", Str).from(_.instant),
+    new AvroRecordType[RolledBack]("HoodieInstantInfo", required("commitTime", Str).from(_.instant),
       required("action", Str).from(_.action))
 
   private[timeline] def of(info: GenericRecord): RolledBack =
@@ -51,9 +51,9 @@ private[timeline] final case class RollbackRequest(
 private[timeline] object RollbackRequest {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
-  val Record = new RecordType[RollbackRequest](
+  val Record = new AvroRecordType[RollbackRequest](
     "HoodieRollbackRequest",
     required("partitionPath", Str).from(_.partitionPath),
     optional("fileId", Str).from(_.fileId),
@@ -83,7 +83,7 @@ final case class RollbackMetadata(
 object RollbackPlan {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private[timeline] def fields[A](instant: A => Option[RolledBack], requests: A => Seq[RollbackRequest]) =
     Seq[RecordField[A]](
@@ -93,7 +93,7 @@ object RollbackPlan {
       version(1).from(_ => 1)
     )
 
-  private val Record = new RecordType[RollbackPlan]("HoodieRollbackPlan",
+  private val Record = new AvroRecordType[RollbackPlan]("HoodieRollbackPlan",
     fields[RollbackPlan](plan => Some(RolledBack(plan.instant, plan.action)),
       _.files.toSeq.sortBy(_._1).map { case (partition, files) => RollbackRequest(partition, files = files) }): _*)
 
@@ -112,9 +112,9 @@ object RollbackPlan {
 object RollbackMetadata {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
-  private val OfPartition = new RecordType[(String, RollbackMetadata)](
+  private val OfPartition = new AvroRecordType[(String, RollbackMetadata)](
     "HoodieRollbackPartitionMetadata",
     required("partitionPath", Str).from(_._1),
     required("successDeleteFiles", array(Str)).from { case (path, of) => of.deleted.getOrElse(path, Nil) },
@@ -123,7 +123,7 @@ object RollbackMetadata {
     optional("logFilesFromFailedCommit", map(Lng)).unset
   )
 
-  private[timeline] val Record = new RecordType[RollbackMetadata](
+  private[timeline] val Record = new AvroRecordType[RollbackMetadata](
     "HoodieRollbackMetadata",
     required("startRollbackTime", Str).from(_.startTime),
     required("timeTakenInMillis", Lng).from(_.elapsedMs),

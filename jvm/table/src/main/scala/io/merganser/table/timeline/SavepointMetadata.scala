@@ -16,15 +16,15 @@ final case class SavepointMetadata(
 private[table] object SavepointMetadata {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
-  private val OfPartition = new RecordType[(String, Seq[String])](
+  private val OfPartition = new AvroRecordType[(String, Seq[String])](
     "HoodieSavepointPartitionMetadata",
     required("partitionPath", Str).from(_._1),
     required("savepointDataFile", array(Str)).from(_._2)
   )
 
-  private val Record = new RecordType[SavepointMetadata](
+  private val Record = new AvroRecordType[SavepointMetadata](
     "HoodieSavepointMetadata",
     required("savepointedBy", Str).from(_.createdBy),
     required("savepointedAt", Lng).from(_.createdAtMs),

@@ -6,7 +6,7 @@ import org.apache.avro.Schema
 private[timeline] object WriteStatFields {
 
   import AvroRecords._
-  import RecordType.Described
+  import AvroRecordType.Described
 
   private type Positioned = (Int, RecordField[WriteStat])
 
@@ -55,8 +55,8 @@ private[timeline] object WriteStatFields {
     at(30, "numUpdates", Lng, _ => None)
   )
 
-  val Avro: RecordType[WriteStat] =
-    new RecordType("HoodieWriteStat", (common ++ ofAvro).sortBy(_._1).map(_._2): _*)
+  val Avro: AvroRecordType[WriteStat] =
+    new AvroRecordType("HoodieWriteStat", (common ++ ofAvro).sortBy(_._1).map(_._2): _*)
 
   /** The names of JSON with their values, without those of log files. */
   def ofJson(stat: WriteStat): Seq[(String, Any)] = common.map { case (_, field) => field.name -> field.value(stat) }
@@ -92,18 +92,4 @@ private[timeline] object WriteStatFields {
     minEventTime = fields.optionalLong("minEventTime"),
     maxEventTime = fields.optionalLong("maxEventTime")
   )
-}
-
-/** A record of either form, read by name: what is absent or null is None, zero or empty. */
-private[timeline] trait NamedFields extends Any {
-
-  def string(name: String): Option[String]
-
-  def long(name: String): Long
-
-  def optionalLong(name: String): Option[Long]
-
-  def strings(name: String): Seq[String]
-
-  def longMap(name: String): Map[String, Long]
 }

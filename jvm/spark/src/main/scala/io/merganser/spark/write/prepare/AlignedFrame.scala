@@ -1,7 +1,7 @@
 package io.merganser.spark.write.prepare
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.prepare.PreparedRows.quoted
+import io.merganser.spark.write.prepare.WriteRow.quoted
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{lit, struct, transform, transform_values, when}

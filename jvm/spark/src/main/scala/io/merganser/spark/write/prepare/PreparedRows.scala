@@ -1,14 +1,14 @@
 package io.merganser.spark.write.prepare
 
-import io.merganser.spark.write.prepare.PreparedRows.quoted
-import io.merganser.table.options.{IndexType, Names, NullOrdering}
+import io.merganser.spark.write.prepare.WriteRow.quoted
+import io.merganser.table.options.{IndexType, NullOrdering}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.SliceWriter
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
+import org.apache.spark.sql.functions.{coalesce, lit, monotonically_increasing_id}
 import org.apache.spark.sql.types._
 
 /**
@@ -40,12 +40,6 @@ private[spark] final case class RowChecks(nullOrdering: Boolean = false, ambiguo
 private[spark] object RowChecks {
   def of(settings: WriteConfig): RowChecks =
     RowChecks(settings.nullOrdering == NullOrdering.Reject, !settings.access.permits.ambiguousKeys)
-}
-
-object PreparedRows {
-  private[spark] def quoted(name: String): Column = col(Names.quoted(name))
-
-  private[spark] def quoted(column: StructField): Column = quoted(column.name)
 }
 
 /**

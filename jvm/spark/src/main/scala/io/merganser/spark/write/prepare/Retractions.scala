@@ -1,7 +1,7 @@
 package io.merganser.spark.write.prepare
 
 import io.merganser.merge.columns.ColumnFunction
-import io.merganser.spark.write.prepare.PreparedRows.quoted
+import io.merganser.spark.write.prepare.WriteRow.quoted
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.FrameCheck

@@ -2,7 +2,7 @@ package io.merganser.spark.write.prepare
 
 import io.merganser.merge.OrderingField
 import io.merganser.spark.write.key.{AmbiguousKeys, KeyColumns}
-import io.merganser.spark.write.prepare.PreparedRows.quoted
+import io.merganser.spark.write.prepare.WriteRow.quoted
 import io.merganser.table.rule.CompiledRule
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.functions.{coalesce, concat, lit, struct, substring, to_json, when}

@@ -1,6 +1,8 @@
 package io.merganser.spark.write.prepare
 
+import io.merganser.table.options.Names
 import org.apache.spark.sql.Column
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
 /**
@@ -60,6 +62,11 @@ private[spark] object WriteRow {
 
   /** Record key of a row of a table without key columns; null in rows that have the key of a stored row. */
   val GeneratedKey: StructField = StructField("__merganser_generated_key", StringType)
+
+  /** A column of a frame by its name, in which nothing is parsed. */
+  def quoted(name: String): Column = col(Names.quoted(name))
+
+  def quoted(column: StructField): Column = quoted(column.name)
 
   /** The columns of a frame. */
   def select(row: WriteRow[Column]): Seq[Column] =

@@ -13,7 +13,7 @@ private[timeline] final case class RecordField[A](description: Schema.Field, val
  *
  * @param fields in the format's order
  */
-private[timeline] final class RecordType[A](name: String, fields: RecordField[A]*) {
+private[timeline] final class AvroRecordType[A](name: String, fields: RecordField[A]*) {
 
   val schema: Schema = AvroRecords.record(name, fields.map(_.description): _*)
 
@@ -26,7 +26,7 @@ private[timeline] final class RecordType[A](name: String, fields: RecordField[A]
   def encode(value: A): Array[Byte] = AvroRecords.encode(apply(value))
 }
 
-private[timeline] object RecordType {
+private[timeline] object AvroRecordType {
 
   /** What makes a field of its description. */
   implicit final class Described(private val description: Schema.Field) extends AnyVal {

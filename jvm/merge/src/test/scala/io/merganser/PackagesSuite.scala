@@ -73,8 +73,8 @@ private object PackagesSuite {
     }.toSeq.sortBy(_.file)
   }
 
-  private val TopLevel =
-    """(?:(?:private|protected)(?:\[\w+\])? |(?:final|sealed|abstract|case|implicit|public|static) )*(?:class|object|trait|interface|enum) (\w+).*""".r
+  private val TopLevel = ("""(?:(?:private|protected)(?:\[\w+\])? |(?:final|sealed|abstract|case|implicit|public|""" +
+    """static) )*(?:class|object|trait|interface|enum) (\w+).*""").r
 
   private val Text = "\"(?:\\\\.|[^\"\\\\])*\"".r
   private val Name = "\\b[A-Z]\\w*".r

@@ -8,9 +8,9 @@ import io.merganser.merge.{KeyFold, Version}
  * @param version the version
  * @param before  what it was merged with: a row or a delete; null where nothing was there
  * @param after   what the key was then: a row or a delete; null where there still is nothing
- * @param outcome one of [[Outcome]]: Inserted, Updated, Late, Deleted; Ignored for a delete that the rule ignores, Absent
- *                for one of nothing; Unchanged for a partial version that was ignored, because there is no row that it
- *                belongs to
+ * @param outcome one of [[Outcome]]: Inserted, Updated, Late, Deleted; Ignored for a delete that the rule ignores,
+ *                Absent for one of nothing; Unchanged for a partial version that was ignored, because there is no row
+ *                that it belongs to
  */
 final case class TraceStep(version: Version, before: Version, after: Version, outcome: Int)
 

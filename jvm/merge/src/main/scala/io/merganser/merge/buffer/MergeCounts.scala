@@ -47,11 +47,11 @@ object MergeCounts {
     Count("inserted", _.inserted, (c, n) => c.copy(inserted = n), "keys that are new"),
     Count("updated", _.updated, (c, n) => c.copy(updated = n), "stored rows that a version replaced"),
     Count("unchanged", _.unchanged, (c, n) => c.copy(unchanged = n),
-      "unchanged stored rows of rewritten files, except for those counted as late; with those of which the rule ignores " +
-        "a delete"),
+      "unchanged stored rows of rewritten files, except for those counted as late; with those of which the rule " +
+        "ignores a delete"),
     Count("late", _.late, (c, n) => c.copy(late = n),
-      "keys with late-arriving versions only: all lost to the stored row; of a compaction also versions that lost to an " +
-        "earlier one of the logs"),
+      "keys with late-arriving versions only: all lost to the stored row; of a compaction also versions that lost to " +
+        "an earlier one of the logs"),
     Count("deleted", _.deleted, (c, n) => c.copy(deleted = n), "stored rows removed"),
     Count("ties", _.ties, (c, n) => c.copy(ties = n),
       "updated rows whose ordering value was equal to the stored one; not what late-arriving versions added to a row"),
@@ -65,8 +65,8 @@ object MergeCounts {
     Count("noOps", _.noOps, (c, n) => c.copy(noOps = n),
       "updated rows in which no column changed, and partial rows that belong to no row"),
     Count("tombstones", _.tombstones, (c, n) => c.copy(tombstones = n),
-      "keys without a stored row that a delete kept without one: an incoming delete, or in a write a retained one, which " +
-        "also counts as late")
+      "keys without a stored row that a delete kept without one: an incoming delete, or in a write a retained one, " +
+        "which also counts as late")
   )
 
   def of(value: Count => Long, lateness: Lateness): MergeCounts =

@@ -2,7 +2,7 @@
 package io.merganser.merge.buffer
 
 /**
- * Counts what became of keys. Readers, writers, dry runs and statements count with it: here alone an outcome is a count.
+ * Counts what became of keys. Readers, writers, dry runs and statements count with it; only here an outcome is a count.
  *
  * A key with several stored rows counts once for each.
  *

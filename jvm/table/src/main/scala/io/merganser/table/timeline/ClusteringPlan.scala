@@ -139,7 +139,6 @@ private[table] object RequestedReplace {
 
   import AvroRecords._
   import AvroRecordType.Described
-  import AvroRecordType.Described
 
   private[timeline] val Record = new AvroRecordType[RequestedReplace](
     "HoodieRequestedReplaceMetadata",

@@ -48,8 +48,8 @@ private[spark] object RowChecks {
  * @param schema       the table's data columns
  * @param checks       what rows are refused
  * @param allowMissing true if absent columns become null, as in a delete by key
- * @param masks        which columns rows provide; the frame's column [[WriteRow.Mask]] has the index of each row's mask,
- *                     and without it all rows have the first
+ * @param masks        which columns rows provide; the frame's column [[WriteRow.Mask]] has the index of each row's
+ *                     mask, and without it all rows have the first
  * @param global       how keys are looked up in all partitions, if they are
  */
 private[spark] final case class Preparation(

@@ -60,13 +60,17 @@ final class SliceScan(
     plan: () => ScanPlan,
     requested: StructType,
     filters: Seq[Filter],
-    keyFilters: Seq[Filter],
     readOptimized: Boolean,
     changed: Option[CommitTimes] = None,
     stream: Option[String => MicroBatchStream] = None
 ) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
   private lazy val planned = plan()
+
+  private lazy val keyFilters = {
+    val keyFields = table.config.recordKeyFields.toSet
+    filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+  }
 
   private def slices: Seq[FileSlice] = planned.slices
 

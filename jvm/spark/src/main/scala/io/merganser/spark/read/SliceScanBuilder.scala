@@ -58,12 +58,9 @@ final class SliceScanBuilder(
 
   override def pushedFilters(): Array[Filter] = filters
 
-  override def build(): Scan = {
-    val keyFields = table.config.recordKeyFields.toSet
-    val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
-    new SliceScan(session, table, () => planned, requested, filters.toSeq, onKeys.toSeq, read.readOptimized,
+  override def build(): Scan =
+    new SliceScan(session, table, () => planned, requested, filters.toSeq, read.readOptimized,
       changed.flatMap(_.times), stream.map(_(requested, filters)))
-  }
 
   private def planned: ScanPlan = {
     val (all, skipped) = changed.flatMap(_.groups).fold(everySlice)(slicesOf)

@@ -16,15 +16,16 @@ object CatalogTables {
 
   /** A table of Spark's session catalog. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
-    NamedTable(
+    NamedTable(TableSpec(
       session,
       table.location.toString,
       table.identifier.unquotedString,
+      Map.empty,
       () => OpenTable.load(session, table.location.toString),
       Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
       Some(table),
       Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
-    )
+    ))
 
   /**
    * A table of a catalog of folders, or one that is named by its path.
@@ -34,8 +35,9 @@ object CatalogTables {
   def ofFolder(session: SparkSession, path: String, label: String): MerganserTable = {
     val opened = OpenTable.load(session, path)
     val folder = FolderEntry.of(opened.config)
-    NamedTable(session, path, label, () => opened, folder.columns, None,
-      Some(folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
+    NamedTable(TableSpec(session, path, label, Map.empty, () => opened, folder.columns,
+      entry = Some(
+        folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path))))
   }
 
   /** Whether it names a table by its path: `` merganser.`/lake/trips` ``. */

@@ -25,34 +25,48 @@ import java.util
 import scala.collection.JavaConverters._
 
 /**
- * A table as Spark's planner sees it.
+ * A table for Spark's planner.
  *
  * @param label    its name in messages and plans
  * @param open     reads settings and timeline; called once per query, when first needed
  * @param declared columns as its catalog declares them, if it has one: they may be char or varchar
  * @param entry    properties of its catalog entry; None for a table that is read or written by format and path
+ */
+private[source] final case class TableSpec(
+    session: SparkSession,
+    path: String,
+    label: String,
+    options: Map[String, String],
+    open: () => OpenTable,
+    declared: Option[StructType] = None,
+    catalogTable: Option[CatalogTable] = None,
+    entry: Option[Map[String, String]] = None
+)
+
+/**
+ * A table as Spark's planner sees it.
+ *
  * @param overwrites what an overwrite replaces, where that is not everything
- * @param scanCounts  counts what its scans read and prune, where a statement changes the table
- * @param isPinned true where a statement that changes the table reads it
- * @param ranges   value ranges outside of which rows do not matter to the statement
+ * @param scanCounts counts what its scans read and prune, where a statement changes the table
+ * @param ranges     value ranges outside of which rows do not matter to the statement
+ * @param isPinned   true where a statement that changes the table reads it
  */
 class MerganserTable private[source] (
-    protected val session: SparkSession,
-    val path: String,
-    label: String,
-    private[source] val options: Map[String, String],
-    open: () => OpenTable,
-    declared: Option[StructType],
-    val catalogTable: Option[CatalogTable],
-    entry: Option[Map[String, String]] = None,
+    spec: TableSpec,
     private[source] val overwrites: Option[Replaced] = None,
     override val scanCounts: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
 ) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions
     with TableWithEntry with WithoutIndexes {
+  import spec.{declared, entry}
 
-  private lazy val newest: OpenTable = open()
+  override protected def session: SparkSession      = spec.session
+  def path: String                                  = spec.path
+  private[source] def options: Map[String, String]       = spec.options
+  def catalogTable: Option[CatalogTable]            = spec.catalogTable
+
+  private lazy val newest: OpenTable = spec.open()
 
   /** With versions of its columns, a table has the columns that it had at the time of the read. */
   override lazy val opened: OpenTable =
@@ -93,7 +107,7 @@ class MerganserTable private[source] (
   /** The options of a read. */
   private[spark] def read: ReadConfig = ReadConfig.parse(options, session.conf.getAll)
 
-  override def name(): String = label
+  override def name(): String = spec.label
 
   override def schema(): StructType = declared match {
     case Some(columns) if entry.isDefined && opened.schema.nonEmpty => DeclaredColumns.over(opened.schema, columns)
@@ -179,13 +193,12 @@ class MerganserTable private[source] (
 
   /** The table as a statement reads it: as of the statement's start. */
   override def pinnedTo(opened: OpenTable): MerganserTable =
-    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, entry, isPinned = true)
+    new MerganserTable(spec.copy(open = () => opened), isPinned = true)
 
   /** The target table of a statement; its scans count what they read and prune. */
   def withScanCounts(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
     val known = opened
-    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, entry, None, Some(counts),
-      ranges)
+    new MerganserTable(spec.copy(open = () => known), scanCounts = Some(counts), ranges = ranges)
   }
 
   /** The same table as of a time, in microseconds since 1970. */
@@ -194,7 +207,7 @@ class MerganserTable private[source] (
 
   /** The same table, for an overwrite that replaces these rows only. */
   private[spark] def overwriting(replaced: Replaced): MerganserTable =
-    new MerganserTable(session, path, label, options, open, declared, catalogTable, entry, Some(replaced))
+    new MerganserTable(spec, Some(replaced))
 
   /** Whether the replaced rows are determined. */
   private[spark] def isOverwriting: Boolean = overwrites.isDefined
@@ -204,7 +217,7 @@ class MerganserTable private[source] (
 
   /** The same table, read with these options. */
   private[spark] def reading(readOptions: Map[String, String]): MerganserTable =
-    new MerganserTable(session, path, label, options ++ readOptions, open, declared, catalogTable, entry)
+    new MerganserTable(spec.copy(options = options ++ readOptions))
 
   /** The same table, read with options that are checked now. */
   private[spark] def readingNow(readOptions: Map[String, String]): MerganserTable = {
@@ -225,13 +238,13 @@ object MerganserTable {
   /** The existing table at a path. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {
     val opened = OpenTable.load(session, path)
-    new MerganserTable(session, path, opened.config.name, options - "path", () => opened, None, None)
+    new MerganserTable(TableSpec(session, path, opened.config.name, options - "path", () => opened))
   }
 
   /** The table at a path for a writer; it need not exist yet. */
   def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType): MerganserTable = {
     val known = if (schema == null || schema.isEmpty) None else Some(schema)
-    new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path),
-      known, None)
+    new MerganserTable(TableSpec(session, path, s"merganser.`$path`", options - "path",
+      () => OpenTable.load(session, path), known))
   }
 }

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{GroupWriter, GroupWritten, LogWrites, MergePhases, Previewing, StoredRows}
+import io.merganser.spark.write.merge.{GroupTargets, GroupWriter, GroupWritten, LogWrites, MergePhases, Previewing, StoredRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.{PreparedSchema, WriteRow}
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -124,7 +124,7 @@ private[write] final case class WriteTasks(
   }
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
-    new GroupWriter(writer, incoming, compiled, phases, groupOrdinal, toLogs, target, table.rowKey, table.storage,
+    new GroupWriter(writer, incoming, compiled, phases, GroupTargets(groupOrdinal, target), toLogs, table.rowKey,
       settings.dryRun.map(previewing))
 
   private def previewing(rows: Int): Previewing = {

@@ -29,7 +29,7 @@ final class ScanSizeSuite extends TableSuite with LocalSession {
     val path = folder.resolve("s").toString
     spark.range(3).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id").save(path)
     val table = OpenTable.load(spark, path)
-    val scan = new SliceScan(spark, table, () => fail("it lists files"), table.schema, Nil, Nil, readOptimized = false,
+    val scan = new SliceScan(spark, table, () => fail("it lists files"), table.schema, Nil, readOptimized = false,
       stream = Some(_ => null))
     scan.toMicroBatchStream("checkpoint")
     assert(scan.description().endsWith("as a stream") && scan.reportDriverMetrics().isEmpty)

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.{Causes, MerganserException}
-import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
+import io.merganser.table.file.{FileGroupId, Marker, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.rule.RecordedRule
@@ -81,8 +81,6 @@ final class Transaction private[table] (
         LockedTable.unchecked(storage, options.access)((config, reloaded(ahead))) { table =>
           val now = table.timeline
           now.readAhead(Conflicts.completedSince(ahead, now, instant))
-          // Commits that others archived meanwhile may be conflicts too.
-          val seen = now.withArchivedSince(known)
           requireRunning(now)
           options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
@@ -91,14 +89,7 @@ final class Transaction private[table] (
           val abandoned =
             if (run.isDefined || now.groupsInClustering.isEmpty) Set.empty[String]
             else ClusteringSchedule.abandoned(storage, config, now, options.clusteringExpiry).map(_.requested).toSet
-          Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking,
-            refusesClustered =
-              !abandoned(_) && (options.clusteringUpdates == ClusteringUpdates.Reject || run.isDefined))
-            .orElse(Conflicts.addedTo(basis.replaces, known, seen, instant))
-            .orElse(Conflicts.rangesChanged(basis.ranges, metadata.stats.keySet, known, seen, instant))
-            .orElse(Conflicts.cleaned(basis.listed, timeline, now))
-            .orElse(keys.addedByOthers(known, seen))
-            .foreach(reason => throw conflict(reason + readAgain))
+          requireNoConflict(known, now, metadata, touched, basis, keys, abandoned)
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           if (run.isEmpty)
@@ -108,9 +99,8 @@ final class Transaction private[table] (
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
-          val listed = joined.extra ++
-            AppTransactions.extend(now, options.transaction, instant, Some(transactions), options.transactionHours)
-          val named = joined.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ listed)
+          val named = recorded(joined, AppTransactions.extend(now, options.transaction, instant, Some(transactions),
+              options.transactionHours))
           (complete(table, HistoryCommit.prepare(storage, now, instant, named)), absent)
         }
       } catch {
@@ -120,16 +110,51 @@ final class Transaction private[table] (
           throw e
       }
     end()
+    removeTraces(ofOtherAttempts, absent)
+    completed
+  }
+
+  /**
+   * @param announced markers of files of other attempts, which were removed
+   * @param absent    files of other runs that were not there
+   */
+  private def removeTraces(announced: Seq[Marker], absent: Seq[String]): Unit =
     // Markers last: if they are left, the next write removes the rest.
     quietly("remove its heartbeat and its markers") {
       if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
       if (run.isDefined) markers.close()
       markers.deleteAll()
       // What attempts have created since; those that end later find no marker.
-      Rollback.removeAnnounced(storage, config, instant, ofOtherAttempts)
+      Rollback.removeAnnounced(storage, config, instant, announced)
       absent.foreach(file => storage.delete(file))
     }
-    completed
+
+  /** With its writer, the table's rule and the transactions. */
+  private def recorded(metadata: CommitMetadata, transactions: Map[String, String]): CommitMetadata =
+    metadata.copy(extra = WriterIdentity.now ++ RecordedRule.of(config) ++ metadata.extra ++ transactions)
+
+  /**
+   * @param known     the timeline as of which the write read the table
+   * @param abandoned clusterings whose process has died
+   */
+  private def requireNoConflict(
+      known: Timeline,
+      now: Timeline,
+      metadata: CommitMetadata,
+      touched: Set[FileGroupId],
+      basis: WriteBasis,
+      keys: NewKeys,
+      abandoned: Set[String]
+  ): Unit = {
+    // Commits that others archived meanwhile may be conflicts too.
+    val seen = now.withArchivedSince(known)
+    Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking,
+      refusesClustered = !abandoned(_) && (options.clusteringUpdates == ClusteringUpdates.Reject || run.isDefined))
+      .orElse(Conflicts.addedTo(basis.replaces, known, seen, instant))
+      .orElse(Conflicts.rangesChanged(basis.ranges, metadata.stats.keySet, known, seen, instant))
+      .orElse(Conflicts.cleaned(basis.listed, timeline, now))
+      .orElse(keys.addedByOthers(known, seen))
+      .foreach(reason => throw conflict(reason + readAgain))
   }
 
   /**

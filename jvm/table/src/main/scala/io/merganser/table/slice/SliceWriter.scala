@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, RowLayout}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
-import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogForm, LogNames, LogOptions, LogWriter, MetaRow}
+import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogForm, LogNames, LogOptions, LogWriter, LogWritten, MetaRow}
 import io.merganser.table.options.ChangeLogging
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
@@ -58,9 +58,12 @@ final case class SliceWriter(
 ) {
   private[slice] val width = schema.length
 
+  /** Where the files are that are replaced. */
+  def storedIn: Storage = stored.getOrElse(storage)
+
   /** How base files retain deletes; None if they do not. */
   private[slice] val tombstones: Option[TombstoneFiles] =
-    config.tombstoneHours.map(new TombstoneFiles(stored.getOrElse(storage), config, SliceWriter.rowSchema(schema),
+    config.tombstoneHours.map(new TombstoneFiles(storedIn, config, SliceWriter.rowSchema(schema),
         instant, _))
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
@@ -116,7 +119,7 @@ final case class SliceWriter(
   def discarding: SliceWriter = {
     val nowhere = DiscardedFiles.storage(storage)
     copy(storage = nowhere, markers = new Markers(nowhere, instant), changes = None,
-      stored = Some(stored.getOrElse(storage)))
+      stored = Some(storedIn))
   }
 
   /** The change file of a base file that replaces another. Announced like a log file. */
@@ -250,34 +253,12 @@ final case class SliceWriter(
         val last    = writer.close()
         val all     = writer.earlier :+ last
         val inserts = inserted
-        // Hudi's readers of changes find here what the log is to be compared with.
-        val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)
         all.zipWithIndex.map { case (written, i) =>
-          SliceWritten(
-            WriteStat(
-              fileId = slice.fileId,
-              path = FileNames.path(slice.partitionPath, written.name),
-              partitionPath = slice.partitionPath,
-              prevCommit = names.instant,
-              numWrites = written.records + written.deletes,
-              numInserts = if (i == 0) inserts else 0L,
-              numUpdateWrites = written.records - (if (i == 0) math.min(inserts, written.records) else 0L),
-              numDeletes = written.deletes,
-              fileSizeInBytes = written.sizeBytes,
-              totalWriteBytes = written.sizeBytes,
-              logVersion = Some(names.version + i),
-              logOffset = Some(0L),
-              baseFile = Some(slice.base.map(_.name).getOrElse("")),
-              logFiles = earlier :+ written.name,
-              totalLogFilesCompacted = if (isOfLogs) slice.logs.size.toLong else 0L,
-              checksums = if (namesLogsBySlice) "" else written.checksums,
-              minEventTime = times.least,
-              maxEventTime = times.greatest
-            ),
+          val stat = statOfLog(slice, names, written, i, if (i == 0) inserts else 0L, isOfLogs)
+          SliceWritten(stat.copy(minEventTime = times.least, maxEventTime = times.greatest),
             if (isOfLogs) MergeCounts()
             else MergeCounts(appended = written.records + written.deletes,
-              appendedDeletes = written.deletes + (if (i == 0) blocks.deletedRows else 0L))
-          )
+              appendedDeletes = written.deletes + (if (i == 0) blocks.deletedRows else 0L)))
         }
       } catch {
         case e: Throwable =>
@@ -285,6 +266,37 @@ final case class SliceWriter(
           throw e
       }
     }
+  }
+
+  /** @param place its place among the log files that are written together */
+  private def statOfLog(
+      slice: FileSlice,
+      names: LogNames,
+      written: LogWritten,
+      place: Int,
+      inserts: Long,
+      isOfLogs: Boolean
+  ): WriteStat = {
+    // Hudi's readers of changes find here what the log is to be compared with.
+    val earlier = if (changes.isEmpty || isOfLogs) Nil else slice.logs.map(_.name)
+    WriteStat(
+      fileId = slice.fileId,
+      path = FileNames.path(slice.partitionPath, written.name),
+      partitionPath = slice.partitionPath,
+      prevCommit = names.instant,
+      numWrites = written.records + written.deletes,
+      numInserts = inserts,
+      numUpdateWrites = written.records - math.min(inserts, written.records),
+      numDeletes = written.deletes,
+      fileSizeInBytes = written.sizeBytes,
+      totalWriteBytes = written.sizeBytes,
+      logVersion = Some(names.version + place),
+      logOffset = Some(0L),
+      baseFile = Some(slice.base.map(_.name).getOrElse("")),
+      logFiles = earlier :+ written.name,
+      totalLogFilesCompacted = if (isOfLogs) slice.logs.size.toLong else 0L,
+      checksums = if (namesLogsBySlice) "" else written.checksums
+    )
   }
 }
 

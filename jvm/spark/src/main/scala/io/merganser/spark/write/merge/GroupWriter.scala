@@ -8,7 +8,6 @@ import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
-import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -68,37 +67,41 @@ final case class LogWrites(
 )
 
 /**
+ * The file groups of rows.
+ *
+ * @param ordinal of the column with the number of a row's file group
+ * @param of      the file group of a (partition path, group number)
+ */
+final case class GroupTargets(ordinal: Int, of: (UTF8String, Int) => FileGroupTarget)
+
+/**
  * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of
  * their group, and one file is written for each group; a new group that is full is continued in another.
  *
- * @param groupOrdinal ordinal of the column with the number of a row's file group
- * @param target       the file group of a (partition path, group number)
- * @param rowKey       how keys of stored rows are computed, in a table that stores none
- * @param stored       where the stored rows are
- * @param previewing   of a dry run
+ * @param rowKey     how keys of stored rows are computed, in a table that stores none
+ * @param previewing of a dry run
  */
 final class GroupWriter(
     writer: SliceWriter,
     incoming: PreparedSchema,
     compiled: CompiledRule,
     phases: MergePhases,
-    groupOrdinal: Int,
+    targets: GroupTargets,
     logs: LogWrites,
-    target: (UTF8String, Int) => FileGroupTarget,
     rowKey: Option[RowKey],
-    stored: Storage,
     previewing: Option[Previewing]
 ) extends Serializable {
+  private def stored  = writer.storedIn
   private val layout  = compiled.layout
   private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
 
   def run(rows: Iterator[InternalRow]): Iterator[GroupWritten] = TaskFiles.write(writer, run = 0) { token =>
-    val groups = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    val groups = new GroupedRows(rows, incoming, layout, targets.ordinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).map(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): GroupWritten = {
-    val group    = target(groups.partitionPath, groups.group)
+    val group    = targets.of(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
     val combines = phases.combines(group)

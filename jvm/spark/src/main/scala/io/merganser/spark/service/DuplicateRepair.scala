@@ -2,7 +2,7 @@ package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
+import io.merganser.spark.write.{StatementFrame, StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, PersistedRows, WriteSlices}
 import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.spark.write.prepare.WriteRow.quoted
@@ -185,8 +185,8 @@ object DuplicateRepair {
 
     def copies: Long = of(MergedCopies.Kept) + of(MergedCopies.Removed)
 
-    override def frame(table: OpenTable, slices: WriteSlices): DataFrame =
-      all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Kept)
+    override def frame(table: OpenTable, slices: WriteSlices): StatementFrame =
+      StatementFrame(all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Kept))
 
     /** The rows of the write, and the copies that stay as they are. */
     def all(table: OpenTable, slices: WriteSlices): DataFrame = {

@@ -2,11 +2,11 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{StatementRows, StatementSession, TableWrite, WriteResult}
+import io.merganser.spark.write.{StatementFrame, StatementRows, StatementSession, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, WriteRow}
-import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, InsertPartition}
+import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, InsertPartition}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
@@ -37,7 +37,7 @@ final case class CommandWrite(
   /** @param changes rows of [[columns]] */
   def run(changes: RDD[InternalRow]): WriteResult =
     write(readsItself)((_: OpenTable, _: WriteSlices) =>
-      SparkBridge.internalCreateDataFrame(session, changes, columns))
+      StatementFrame(SparkBridge.internalCreateDataFrame(session, changes, columns)))
 
   /**
    * Looks up the keys of the source rows first.
@@ -46,24 +46,21 @@ final case class CommandWrite(
    * @param keyed  its key columns, and the stored columns that are needed
    * @param clause makes rows of [[columns]] from the rows of the lookup; takes the partition that they are inserted
    *               into, where a key may be stored in several
-   * @return also the file groups that the lookup read and pruned; None if the statement repeats a committed one
+   * @return with the file groups that the lookup read and pruned
    */
   def run(
       source: RDD[InternalRow],
       keyed: KeyedSource,
       clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
-  ): (WriteResult, Option[LookupCounts]) = {
-    var counts: Option[LookupCounts] = None
-    val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
+  ): WriteResult =
+    write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath,
         IndexResolver.usesFilters(settings.index), settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
-      counts = Some(found)
-      SparkBridge.internalCreateDataFrame(session, Partitions.map(rows)(clause(_, partition)), columns)
+      StatementFrame(SparkBridge.internalCreateDataFrame(session, Partitions.map(rows)(clause(_, partition)), columns),
+        Some(found))
     }
-    (result, counts)
-  }
 
   private def isGlobal: Boolean = IndexResolver.globalKeys(settings.index, opened.config).isDefined
 

@@ -166,9 +166,9 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
       val apart   = KeyedSource.apart(ownKey, BoundReference(keyed.arrivalOrdinal, LongType, nullable = false))
       SourceDeduplication(ownKey +: ownPath.toSeq :+ apart, keyed.arrivalOrdinal, bound)
     }
-    val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, check)
-    val (result, counts) = write.run(rows, keyed, clause.run)
-    resultRow(result, counts.fold(0)(_.read), counts.fold(0)(_.pruned))
+    val clause = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, check)
+    val result = write.run(rows, keyed, clause.run)
+    resultRow(result, result.lookup.fold(0)(_.read), result.lookup.fold(0)(_.pruned))
   }
 }
 

@@ -16,18 +16,18 @@ private[write] final class Attempts(opened: OpenTable, settings: WriteConfig) {
 
   /**
    * @param retries times that the write may be run again after a conflict
-   * @param attempt the whole write, from the state that the table has then
+   * @param attempt the whole write, from the state that the table has then; takes its number, from 0
    * @return the result of the first attempt that succeeds; that of the earlier commit if the application's transaction
    *         was committed before, or by another process meanwhile
    */
-  def run(retries: Int)(attempt: => WriteResult): WriteResult = {
+  def run(retries: Int)(attempt: Int => WriteResult): WriteResult = {
     val started = System.nanoTime()
     earlier(opened.timeline, started).getOrElse(repeated(retries, 0, started)(attempt))
   }
 
   @tailrec
-  private def repeated(retries: Int, done: Int, started: Long)(attempt: => WriteResult): WriteResult =
-    outcome(attempt) match {
+  private def repeated(retries: Int, done: Int, started: Long)(attempt: Int => WriteResult): WriteResult =
+    outcome(attempt(done)) match {
       case Right(result) => result.copy(notes = result.notes.copy(retries = done))
       case Left(conflict) =>
         earlier(now, started) match {

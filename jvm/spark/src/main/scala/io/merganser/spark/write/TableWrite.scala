@@ -6,6 +6,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.GroupWritten
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, Preparation, PreparedRows, RowChecks, WriteRow}
+import io.merganser.spark.write.tag.LookupCounts
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, RuleLaws}
@@ -27,6 +28,7 @@ import org.apache.spark.sql.types.StructType
  * @param elapsedMs    from the call to the commit, in milliseconds
  * @param notes        what else the user should know
  * @param dryRun       of a write that was not committed: what it would have done to rows
+ * @param lookup       of a statement that looked up its keys: what that read; None too if it repeats a committed one
  */
 final case class WriteResult(
     instant: String,
@@ -37,7 +39,8 @@ final case class WriteResult(
     bytesWritten: Long,
     elapsedMs: Long,
     notes: WriteNotes = WriteNotes(),
-    dryRun: Option[DryRun] = None
+    dryRun: Option[DryRun] = None,
+    lookup: Option[LookupCounts] = None
 )
 
 object WriteResult {
@@ -64,8 +67,22 @@ object WriteResult {
 trait StatementRows {
 
   /** @param slices of the snapshot that the write sees */
-  def frame(table: OpenTable, slices: WriteSlices): DataFrame
+  def frame(table: OpenTable, slices: WriteSlices): StatementFrame
 }
+
+/** @param lookup what a lookup of keys reads for these rows */
+final case class StatementFrame(rows: DataFrame, lookup: Option[LookupCounts] = None)
+
+/**
+ * An attempt of a write that has begun.
+ *
+ * @param table   of the snapshot that the write sees, as `slices`
+ * @param instant the write's own, of which keys are generated where the table has no key columns
+ * @param attempt 0 for the first
+ */
+private final case class BegunWrite(table: OpenTable, slices: WriteSlices, instant: String, attempt: Int)
+
+private final case class IncomingRows(prepared: PreparedRows, lookup: Option[LookupCounts] = None)
 
 /**
  * The whole of a write: combine -> tag -> merge -> write -> commit.
@@ -105,17 +122,13 @@ final class TableWrite(
       masks: Seq[ColumnMask] = Nil,
       readAt: Option[Timeline] = None
   ): WriteResult = {
-    def rows(instant: String) = incoming(frame, schema, unconditionalDelete, masks, instant)
+    def rows(instant: String) = IncomingRows(incoming(frame, schema, unconditionalDelete, masks, instant))
     requireNonBlocking(replaced, readsTable = readAt.isDefined, isPartial = masks.nonEmpty)
-    if (KeylessTable.is(config)) commit(schema, replaced, readAt)((_, _, instant) => rows(instant))
+    if (KeylessTable.is(config)) commit(schema, replaced, readAt)(begun => rows(begun.instant))
     else {
       // Those of the first attempt are prepared before the write begins, so that an error leaves nothing.
-      var prepared = Option(rows(instant = ""))
-      commit(schema, replaced, readAt) { (_, _, _) =>
-        val ready = prepared
-        prepared = None
-        ready.getOrElse(rows(instant = ""))
-      }
+      val first = rows(instant = "")
+      commit(schema, replaced, readAt)(begun => if (begun.attempt == 0) first else rows(instant = ""))
     }
   }
 
@@ -129,8 +142,10 @@ final class TableWrite(
       rows: StatementRows
   ): WriteResult = {
     requireNonBlocking(Replaced.Nothing, readsTable = true, isPartial = masks.nonEmpty)
-    commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices, instant) =>
-      incoming(rows.frame(table, slices), schema, col(WriteRow.UnconditionalDelete.name), masks, instant)
+    commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { begun =>
+      val frame = rows.frame(begun.table, begun.slices)
+      IncomingRows(incoming(frame.rows, schema, col(WriteRow.UnconditionalDelete.name), masks, begun.instant),
+        frame.lookup)
     }
   }
 
@@ -160,19 +175,20 @@ final class TableWrite(
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
-  )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
+  )(rows: BegunWrite => IncomingRows): WriteResult = {
     RuleLaws.requireStated(settings.rule, config, schema)
     // Rows that were read from the table are those of then: writing them again would undo what others have changed.
     val retries = if (readAt.isDefined) 0 else settings.conflictRetries
-    new Attempts(opened, settings).run(retries)(attempt(schema, replaced, readAt, looksUpAllPartitions)(rows))
+    new Attempts(opened, settings).run(retries)(attempt(schema, replaced, readAt, looksUpAllPartitions, _)(rows))
   }
 
   private def attempt(
       schema: StructType,
       replaced: Replaced,
       readAt: Option[Timeline],
-      looksUpAllPartitions: Boolean
-  )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
+      looksUpAllPartitions: Boolean,
+      number: Int
+  )(rows: BegunWrite => IncomingRows): WriteResult = {
     val started = System.nanoTime()
     // One that only removes partitions stores no key, and one that replaces all rows may store them in any form.
     if (!replaced.isInstanceOf[Replaced.Dropped] && replaced != Replaced.All)
@@ -181,7 +197,7 @@ final class TableWrite(
     val isOverwrite = replaced != Replaced.Nothing
     val action =
       if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
-    var prepared: Option[PreparedRows] = None
+    var given: Option[IncomingRows] = None
     val (instant, written, notes, preview) =
       try
         transacted(action, readAt) { transaction =>
@@ -195,8 +211,8 @@ final class TableWrite(
           }
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
           val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, listed)
-          val incoming = rows(table, slices, transaction.instant)
-          prepared = Some(incoming)
+          given = Some(rows(BegunWrite(table, slices, transaction.instant, number)))
+          val incoming = given.get.prepared
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
             .write(incoming.rows, slices)
           val files    = written.flatMap(_.stats)
@@ -218,9 +234,10 @@ final class TableWrite(
           }
         }
       catch {
-        case failure: Throwable => throw prepared.fold(failure)(_.named(failure))
+        case failure: Throwable => throw given.fold(failure)(_.prepared.named(failure))
       }
-    val done = result(if (preview.isEmpty) instant else "", written, started).copy(notes = notes, dryRun = preview)
+    val done = result(if (preview.isEmpty) instant else "", written, started)
+      .copy(notes = notes, dryRun = preview, lookup = given.flatMap(_.lookup))
     if (preview.isDefined) DryRuns.keep(session, done)
     done
   }

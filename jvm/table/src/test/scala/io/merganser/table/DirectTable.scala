@@ -286,7 +286,7 @@ final class DirectTable(
 
   private def replacing(
       operation: OperationType,
-      written: Seq[SliceWritten],
+      written: Seq[WrittenFile],
       replaced: Seq[FileSlice]
   ): Work[Unit] = {
     val metadata = CommitMetadata(operation, written.map(_.stat).groupBy(_.partitionPath), extra,
@@ -393,7 +393,7 @@ final class DirectTable(
     }
   }
 
-  private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[SliceWritten] = {
+  private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[WrittenFile] = {
     val batch = new Batch(part, compiled.layout, nested)
     val fold  = compiled.fold(FileNames.path(part.partition, part.fileId))
     if (part.isLog) writer(transaction).appendLog(part.slice.get,

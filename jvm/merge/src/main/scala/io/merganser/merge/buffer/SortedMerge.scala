@@ -193,10 +193,10 @@ final class SortedMerge private (
       if (!combines) fold.addUncombined(group, version)
       else if (isOfLogs) fold.addToLogs(group, version)
       else fold.addToBatch(group, version)
-    val isApart = result.isBehind(group)
+    val isUncombined = result.isBehind(group)
     if (isOfLogs && fold.isLate(group, version, result)) lateCount += 1
-    else if (!group.isRetained && (foldsNew || !isApart)) duplicateCount += 1
-    if (isApart) {
+    else if (!group.isRetained && (foldsNew || !isUncombined)) duplicateCount += 1
+    if (isUncombined) {
       keyMemory.add(layout.key(result.row), result.row)
       startWith(result)
     } else if (result eq version) startWith(buffer.copyOf(version))

@@ -30,7 +30,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   // Of the versions in memory.
   private[this] var late                 = 0L
   private[this] var combined             = 0L
-  private[this] var apart                = 0L
+  private[this] var uncombined                = 0L
   private[this] var merging: SortedMerge = _
 
   /** Versions that were added. */
@@ -46,7 +46,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    * The other versions that are in the logs, and have no outcome in the merge, because a later one of their key has it.
    * Deletes that a base file retains are no versions of the logs.
    */
-  def duplicateCount: Long = combined + apart + (if (merging eq null) 0L else merging.duplicateCount)
+  def duplicateCount: Long = combined + uncombined + (if (merging eq null) 0L else merging.duplicateCount)
 
   /** Number of keys buffered in memory. */
   def keyCount: Int = table.size
@@ -86,7 +86,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
     val result = fold.addToLogs(buffered, version)
     if (fold.isLate(buffered, version, result)) late += 1
-    else if (!buffered.isRetained) { if (result.isBehind(buffered)) apart += 1 else combined += 1 }
+    else if (!buffered.isRetained) { if (result.isBehind(buffered)) uncombined += 1 else combined += 1 }
     if (result ne buffered) {
       val own = if (result eq version) result.copy() else result
       table.replace(entry, layout.key(own.row), own)
@@ -103,7 +103,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     table.foreach(sorted.addWithEarlier)
     table.clear()
     usedBytes = 0
-    apart = 0 // counted again when they are read
+    uncombined = 0 // counted again when they are read
   }
 
   /**
@@ -141,7 +141,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    */
   def emitted(): MergeIterator =
     if (sorted == null) {
-      apart = 0 // each is emitted
+      uncombined = 0 // each is emitted
       new EmittedVersions(complete(), fold)
     } else counting(SortedMerge.logsForLog(sorted.cursor(), layout, fold))
 

@@ -245,7 +245,7 @@ object ClusteringService
           else rows.map(_.getNumPartitions).scanLeft(0)(_ + _).zip(groups.map(_._2)).toMap
         val moved = (number: Int) => firstOf.get(number).fold(Tombstones.none)(reader.retainedDeletes)
         // In the order of the groups, with all their partitions.
-        Partitions.collect[InternalRow, SliceWritten](new UnionRDD(session.sparkContext, rows)) { it =>
+        Partitions.collect[InternalRow, WrittenFile](new UnionRDD(session.sparkContext, rows)) { it =>
           TaskFiles.write(writer, run) { token =>
             val number        = token.partitionId
             val partitionPath = partitionOf(number)

@@ -58,7 +58,7 @@ class MerganserTable private[source] (
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
 ) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions
-    with TableWithEntry with WithoutIndexes {
+    with TableWithEntry with RefusesIndexes {
   import spec.{declared, entry}
 
   override protected def session: SparkSession      = spec.session

@@ -32,7 +32,7 @@ final class TableStream private (
   @volatile private var table = opened
 
   /** The newest commit for a query that ends when it has read what was there at its start. */
-  private var last: Option[Option[String]] = None
+  private var last: Option[LastRead] = None
 
   // --- positions
 
@@ -62,14 +62,14 @@ final class TableStream private (
     config.maxFiles.fold(if (config.isLimited) ReadLimit.maxFiles(Int.MaxValue) else ReadLimit.allAvailable())(n =>
       ReadLimit.maxFiles(math.min(n, Int.MaxValue.toLong).toInt))
 
-  override def prepareForTriggerAvailableNow(): Unit = last = Some(current().newest)
+  override def prepareForTriggerAvailableNow(): Unit = last = Some(LastRead(current().newest))
 
   override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val from               = position(start)
     val now                = currentAfter(from)
-    val target             = last.getOrElse(now.newest)
+    val target             = last.fold(now.newest)(_.commit)
     val isLimited          = config.isLimited && !limit.isInstanceOf[ReadAllAvailable]
     def next(time: String) = later(now, time, target, isLimited).fold(from.copy(part = None))(read(now, _))
     from match {
@@ -179,6 +179,9 @@ final class TableStream private (
 
   override def toString: String = s"Merganser[${opened.storage}]"
 }
+
+/** @param commit None if the table had none */
+private final case class LastRead(commit: Option[String])
 
 object TableStream {
 

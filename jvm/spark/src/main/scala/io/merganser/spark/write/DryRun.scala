@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.merge.WrittenGroup
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
@@ -39,7 +39,7 @@ object DryRun {
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
-      written: Seq[GroupWritten],
+      written: Seq[WrittenGroup],
       replacedFileIds: Map[String, Seq[String]],
       most: Int
   ): DryRun = {

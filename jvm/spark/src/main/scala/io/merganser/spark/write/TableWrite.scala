@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.merge.WrittenGroup
 import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, Preparation, PreparedRows, RowChecks, WriteRow}
 import io.merganser.spark.write.tag.LookupCounts
@@ -310,10 +310,10 @@ final class TableWrite(
       replaced: Replaced,
       table: OpenTable,
       schema: StructType,
-      written: Seq[GroupWritten]
+      written: Seq[WrittenGroup]
   ): CommitMetadata = {
     val files = written.flatMap(_.stats)
-    TableCommit.metadata(operationType(replaced), table, schema, files, Some(GroupWritten.counts(written)),
+    TableCommit.metadata(operationType(replaced), table, schema, files, Some(WrittenGroup.counts(written)),
       replacedBy(replaced, files.map(_.partitionPath).toSet, table),
       table.timeline.listAdded(table.forCommit(schema)) ++ settings.commitMetadata)
   }
@@ -331,12 +331,12 @@ final class TableWrite(
         manyLogs = TableWrite.longest(slices, written).map(_.group))
     }
 
-  private def result(instant: String, written: Seq[GroupWritten], started: Long): WriteResult = {
+  private def result(instant: String, written: Seq[WrittenGroup], started: Long): WriteResult = {
     val files = written.flatMap(_.stats)
     WriteResult(
       instant,
       settings.operation,
-      GroupWritten.counts(written),
+      WrittenGroup.counts(written),
       files.size,
       files.map(_.numWrites).sum,
       files.map(_.totalWriteBytes).sum,

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.merge.WrittenGroup
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.tag.{StoredKeys, Tagging}
 import io.merganser.table.options.IndexType
@@ -23,7 +23,7 @@ import scala.collection.mutable
 private[write] final case class WriteByBucket(tasks: WriteTasks) {
   import tasks._
 
-  def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[GroupWritten] = {
+  def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[WrittenGroup] = {
     val instant           = transaction.instant
     val places            = BucketPlaces(index, table, instant, transaction.action == Action.ReplaceCommit)
     val (source, columns) = tagged(rows, slices, index)

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.merge.WrittenGroup
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.file.FileNames
@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
 private[write] final case class WriteByRange(tasks: WriteTasks) {
   import tasks.{session, settings, incoming, transaction, writeStep}
 
-  def write(rows: DataFrame): Seq[GroupWritten] = {
+  def write(rows: DataFrame): Seq[WrittenGroup] = {
     val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     // Ranges come from a sample of the rows, which takes a job over all of them.
     if (tasks == 1) byRange(rows, tasks)
@@ -26,7 +26,7 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
     }
   }
 
-  private def byRange(rows: DataFrame, tasks: Int): Seq[GroupWritten] = {
+  private def byRange(rows: DataFrame, tasks: Int): Seq[WrittenGroup] = {
     val instant = transaction.instant
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.buffer.MergeCounts
-import io.merganser.spark.write.merge.GroupWritten
+import io.merganser.spark.write.merge.WrittenGroup
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, KeyedBatch, PartitionMove, StoredKeys, Tagging}
@@ -24,7 +24,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
 
   private val places = newKeysIn.map(BucketPlaces(_, table, transaction.instant, replaces = false))
 
-  def write(rows: DataFrame, slices: WriteSlices): Seq[GroupWritten] = {
+  def write(rows: DataFrame, slices: WriteSlices): Seq[WrittenGroup] = {
     val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     def byKey(rows: DataFrame, byPath: Boolean): KeyedBatch =
       Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks), byPath)
@@ -45,7 +45,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   }
 
   /** Writes tagged rows to file groups that are planned for their number. */
-  private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[GroupWritten] = {
+  private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[WrittenGroup] = {
     val work = tagged.work
     // New rows may name partitions in which no key was looked up.
     val planned = Placement.plan(slices.of(work.newByPartition.keySet), work, config.isMergeOnRead,

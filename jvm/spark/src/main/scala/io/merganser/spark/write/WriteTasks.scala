@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{GroupTargets, GroupWriter, GroupWritten, LogWrites, MergePhases, Previewing, StoredRows}
+import io.merganser.spark.write.merge.{GroupTargets, GroupWriter, WrittenGroup, LogWrites, MergePhases, Previewing, StoredRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.{PreparedSchema, WriteRow}
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -45,7 +45,7 @@ private[write] final case class WriteTasks(
 
   private val open = mutable.ArrayBuffer.empty[PersistedRows]
 
-  def write(rows: DataFrame, slices: WriteSlices): Seq[GroupWritten] =
+  def write(rows: DataFrame, slices: WriteSlices): Seq[WrittenGroup] =
     try
       index match {
         case bucket: IndexType.Bucket                             => WriteByBucket(this).write(rows, slices, bucket)
@@ -116,7 +116,7 @@ private[write] final case class WriteTasks(
    */
   private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
       target: (UTF8String, Int) => FileGroupTarget
-  ): Seq[GroupWritten] = {
+  ): Seq[WrittenGroup] = {
     val columns = WriteTasks.attributes(before)
     val order   = (byGroup ++ Seq(MetaColumns.RecordKey, WriteRow.Arrival.name)).map(RowShuffle.column(columns, _))
     val step    = writeStep(before.length, target)

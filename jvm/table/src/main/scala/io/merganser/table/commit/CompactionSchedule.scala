@@ -66,21 +66,19 @@ object CompactionSchedule {
   )(require: Timeline => Unit)(plan: Timeline => Option[P])(publish: (P, LockedTable) => Option[Instant])
       : Option[Instant] = {
 
-    /** None if the table changed while it was listed and must be listed again. */
-    def attempt(mayRepeat: Boolean): Option[Option[Instant]] = {
+    def attempt(mayRepeat: Boolean): PlanAttempt[Instant] = {
       val seen = Timeline.load(storage, config, opened)
       require(seen)
       val chosen = plan(seen)
       LockedTable.of(storage, config, access, Some(seen)) { table =>
         val now = table.timeline
         require(now)
-        if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, table)))
-        else if (mayRepeat) None
-        else Some(plan(now).flatMap(publish(_, table)))
+        if (now.instants == seen.instants) PlanAttempt.Decided(chosen.flatMap(publish(_, table)))
+        else if (mayRepeat) PlanAttempt.Outdated
+        else PlanAttempt.Decided(plan(now).flatMap(publish(_, table)))
       }
     }
-    (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts))
-      .collectFirst { case Some(instant) => instant }.flatten
+    PlanAttempt.decided((_, mayRepeat) => attempt(mayRepeat))
   }
 
   private def isPlanned(timeline: Timeline, group: FileGroupId, action: Action): Boolean =
@@ -107,9 +105,6 @@ object CompactionSchedule {
         .filter(found => !found.isCompleted && runner(storage, config, found, expiredAfterMs).isEmpty)
         .map(Rollback.remove(table, _)).isDefined
     }
-
-  /** Number of attempts; only the last one may list the table under the lock. */
-  private val Attempts = 3
 
   /**
    * Starts a run of a scheduled compaction or clustering, taking over from a run that died, unless another one is

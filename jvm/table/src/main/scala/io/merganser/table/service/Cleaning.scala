@@ -2,7 +2,7 @@ package io.merganser.table.service
 
 import java.time.Clock
 
-import io.merganser.table.commit.{LockedTable, MetadataTable}
+import io.merganser.table.commit.{LockedTable, MetadataTable, PlanAttempt}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy, TableAccess}
@@ -45,7 +45,6 @@ final class Cleaning(
     opened: Option[Timeline] = None,
     clock: Clock = Clock.systemUTC
 ) {
-  import Cleaning._
 
   /**
    * After a commit.
@@ -93,32 +92,30 @@ final class Cleaning(
 
   private def begin(loaded: Option[Timeline], onRequest: Boolean): Option[CleanReport] = {
     val started = System.nanoTime()
-    (1 to Attempts).iterator.map(i => schedule(if (i == 1) loaded else None, onRequest, mayRepeat = i < Attempts))
-      .collectFirst { case Some(scheduled) => scheduled }.flatten
+    PlanAttempt.decided((number, mayRepeat) => schedule(loaded.filter(_ => number == 0), onRequest, mayRepeat))
       .map { case (instant, planned) => run(instant, planned.plan, planned.files, Map.empty, started) }
   }
 
-  /** None if the table changed while it was listed and must be listed again. */
   private def schedule(
       loaded: Option[Timeline],
       onRequest: Boolean,
       mayRepeat: Boolean
-  ): Option[Option[(String, PlannedClean)]] = {
+  ): PlanAttempt[(String, PlannedClean)] = {
     def plan(timeline: Timeline) = new CleanPlanner(storage, config, timeline, cleaning, clock).plan(onRequest)
     val seen                     = loaded.getOrElse(Timeline.load(storage, config, opened))
     plan(seen) match {
-      case None => Some(None)
+      case None => PlanAttempt.Decided(None)
       case Some(planned) =>
         prepared(seen) { table =>
           val now = table.timeline
           def publish(chosen: PlannedClean) = {
             val instant = table.announce(Action.Clean, CleanPlan.encode(chosen.plan, wholePath))
             table.begin(instant, Action.Clean)
-            Some(instant -> chosen)
+            instant -> chosen
           }
-          if (isUnaffected(seen, now)) Some(publish(planned))
-          else if (mayRepeat) None
-          else Some(plan(now).flatMap(publish))
+          if (isUnaffected(seen, now)) PlanAttempt.Decided(Some(publish(planned)))
+          else if (mayRepeat) PlanAttempt.Outdated
+          else PlanAttempt.Decided(plan(now).map(publish))
         }
     }
   }
@@ -246,10 +243,4 @@ final class Cleaning(
         storage.deleteFolder(partition)
       }
     }
-}
-
-private object Cleaning {
-
-  /** Number of attempts to plan; only the last one may list partitions under the lock. */
-  val Attempts = 3
 }

@@ -115,14 +115,14 @@ private[slice] final class OpenBaseFile(
   def counts: MergeCounts = MergeCounts.of(tally)
 
   /** None if no row was written, no delete is retained and no file was required. */
-  def close(): Option[SliceWritten] = {
+  def close(): Option[WrittenFile] = {
     val retained = if (tombstones eq null) Tombstones.none else slices.tombstones.get.retained(tombstones)
     if (writer == null && !retained.isEmpty) open()
     if (writer == null) None
     else {
       slices.tombstones.filterNot(_ => retained.isEmpty).foreach(_.write(retained, writer))
       val written = writer.close()
-      Some(SliceWritten(
+      Some(WrittenFile(
           WriteStat(
             fileId = fileId,
             path = FileNames.path(partitionPath, name),

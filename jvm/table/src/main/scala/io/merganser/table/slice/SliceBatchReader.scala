@@ -15,7 +15,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
   import input.table.rule
 
   /** What a rule compares that takes each row from one version as a whole. */
-  private lazy val ofDecision = new DerivedColumns(table.config,
+  private lazy val decisionColumns = new DerivedColumns(table.config,
     CompiledRule.layoutSchema(new StructType, table.columns, table.config, rule), table.rowKey)
 
   /**
@@ -31,7 +31,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
 
   /** Only the rows of row groups whose midpoint is in a range of the file, in bytes. */
   def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
-    val reader = openBase(slice, ofRows, filters, start, length)
+    val reader = openBase(slice, rowColumns, filters, start, length)
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -42,7 +42,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
    */
   def recentBatches(slice: FileSlice, start: Long, length: Long, since: String): SliceBatches = {
     def held(footer: BaseFileFooter) = RecentRows.of(footer).filter(_.hold(since)).map(_.section)
-    val reader                       = openBase(slice, ofRows, filters, start, length, section = held)
+    val reader                       = openBase(slice, rowColumns, filters, start, length, section = held)
     // Of several ranges of a file, the first one has them.
     val batches = reader.filter(start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
     SliceBatches(batches, reader.toSeq)
@@ -55,7 +55,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
       case Some(merge) =>
         tally.duplicates = buffer.versionCount - buffer.keyCount
         merge.tally = tally
-        val reader  = openBase(slice, ofMerge, keyFilters)
+        val reader  = openBase(slice, mergeColumns, keyFilters)
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
       case None =>
@@ -79,7 +79,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     scan(slice, version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) })
     (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
       def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
-      val reader                                      = openBase(slice, ofDecision, keyFilters, more = mayWin)
+      val reader                                      = openBase(slice, decisionColumns, keyFilters, more = mayWin)
       val batches =
         if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty
         else reader.iterator.flatMap(_.batches().map(withoutOthers))
@@ -87,12 +87,12 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     }
   }
 
-  /** Batches of [[ofDecision]] with the columns of [[schema]]: the others are null. */
+  /** Batches of [[decisionColumns]] with the columns of [[schema]]: the others are null. */
   private def withoutOthers: ColumnarBatch => ColumnarBatch = {
     val columns = schema.fields.map { field =>
       val none = new ConstantColumnVector(SliceBatchReader.BatchRows, field.dataType)
       none.setNull()
-      ofDecision.schema.fieldNames.indexOf(field.name) -> none
+      decisionColumns.schema.fieldNames.indexOf(field.name) -> none
     }
     batch =>
       new ColumnarBatch(columns.map { case (at, none) => if (at < 0) none else batch.column(at) }, batch.numRows)

@@ -38,8 +38,8 @@ final class SliceInput(
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
-  private[slice] val ofRows  = new DerivedColumns(config, requested, rowKey)
-  private[slice] val ofMerge = new DerivedColumns(config, schema, rowKey)
+  private[slice] val rowColumns  = new DerivedColumns(config, requested, rowKey)
+  private[slice] val mergeColumns = new DerivedColumns(config, schema, rowKey)
 
   /** Where the columns of [[schema]] are that a merge needs. */
   def layout: RowLayout = compiled.layout
@@ -102,11 +102,11 @@ final class SliceInput(
     val sink = new VersionSink(compiled.layout) {
       override protected def add(version: Version): Unit = next(version)
     }
-    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+    scanner.scan(slice.logs, mergeColumns.stored, mergeColumns.sink(slice.partitionPath, sink))
   }
 
   private[slice] def open(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {
-    val reader = openBase(slice, ofMerge, keyFilters)
+    val reader = openBase(slice, mergeColumns, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
 final class SliceVersions(input: SliceInput) extends Serializable {
   import input._
 
-  private lazy val ofKeys =
+  private lazy val keyColumns =
     new DerivedColumns(table.config, StructType(schema.filter(_.name == MetaColumns.RecordKey)), table.rowKey)
 
   /** The versions in the slice's logs, merged as far as the rule allows without the stored rows. */
@@ -29,7 +29,7 @@ final class SliceVersions(input: SliceInput) extends Serializable {
       override def block(log: LogFile, instant: String): Unit = receiver.block(log, instant)
       override protected def add(version: Version): Unit      = receiver.add(version)
     }
-    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
+    scanner.scan(slice.logs, mergeColumns.stored, mergeColumns.sink(slice.partitionPath, sink))
     ()
   }
 
@@ -39,7 +39,7 @@ final class SliceVersions(input: SliceInput) extends Serializable {
       override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit = add(row.getUTF8String(0))
       override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = add(key)
     }
-    scanner.scan(slice.logs, ofKeys.stored, ofKeys.sink(slice.partitionPath, sink))
+    scanner.scan(slice.logs, keyColumns.stored, keyColumns.sink(slice.partitionPath, sink))
     ()
   }
 

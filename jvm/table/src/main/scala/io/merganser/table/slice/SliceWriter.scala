@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** One written file, as the commit will record it, and counts of its rows. */
-final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
+final case class WrittenFile(stat: WriteStat, counts: MergeCounts)
 
 /**
  * The files that the result of a merge was written to.
@@ -25,7 +25,7 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  * @param files  none if there was no row to write
  * @param counts of the merge
  */
-final case class MergeWritten(files: Seq[SliceWritten], counts: MergeCounts)
+final case class WrittenFiles(files: Seq[WrittenFile], counts: MergeCounts)
 
 /**
  * Writes base files and log files of one instant.
@@ -102,12 +102,12 @@ final case class SliceWriter(
       updatesCommitMetadata: Boolean,
       token: WriteToken,
       replaced: Option[BaseFileFooter] = None
-  ): MergeWritten = {
+  ): WrittenFiles = {
     val file = new OpenBaseFile(this, partitionPath, fileId, previous, token, updatesCommitMetadata, replaced)
     try {
       if (previous.isDefined) file.openReplacement()
       while (merge.next()) file.add(merge)
-      MergeWritten(file.close().toSeq, file.counts)
+      WrittenFiles(file.close().toSeq, file.counts)
     } catch {
       case e: Throwable =>
         file.abort()
@@ -141,9 +141,9 @@ final case class SliceWriter(
       fileId: String,
       merge: MergeIterator,
       token: WriteToken
-  ): MergeWritten = {
+  ): WrittenFiles = {
     def open(group: String) = new OpenBaseFile(this, partitionPath, group, None, token, updatesCommitMetadata = true)
-    val written             = Seq.newBuilder[SliceWritten]
+    val written             = Seq.newBuilder[WrittenFile]
     var counts              = MergeCounts()
     var count               = 0
     var file                = open(fileId)
@@ -158,7 +158,7 @@ final case class SliceWriter(
         file.add(merge)
       }
       written ++= file.close()
-      MergeWritten(written.result(), counts + file.counts)
+      WrittenFiles(written.result(), counts + file.counts)
     } catch {
       case e: Throwable =>
         file.abort()
@@ -182,8 +182,8 @@ final case class SliceWriter(
       updatesCommitMetadata: Boolean,
       token: WriteToken,
       moved: => Tombstones = Tombstones.none
-  ): Seq[SliceWritten] = {
-    val written = Seq.newBuilder[SliceWritten]
+  ): Seq[WrittenFile] = {
+    val written = Seq.newBuilder[WrittenFile]
     var count   = 0
     var file    = new OpenBaseFile(this, partitionPath, fileId, None, token, updatesCommitMetadata, moved = moved)
     try {
@@ -234,7 +234,7 @@ final case class SliceWriter(
       writesDeletedRows: Boolean = false,
       compacted: Seq[String] = Nil,
       inserted: => Long = 0L
-  ): Seq[SliceWritten] = {
+  ): Seq[WrittenFile] = {
     val names    = logNames(slice, token)
     val isOfLogs = compacted.nonEmpty
     val meta =
@@ -255,7 +255,7 @@ final case class SliceWriter(
         val inserts = inserted
         all.zipWithIndex.map { case (written, i) =>
           val stat = statOfLog(slice, names, written, i, if (i == 0) inserts else 0L, isOfLogs)
-          SliceWritten(stat.copy(minEventTime = times.least, maxEventTime = times.greatest),
+          WrittenFile(stat.copy(minEventTime = times.least, maxEventTime = times.greatest),
             if (isOfLogs) MergeCounts()
             else MergeCounts(appended = written.records + written.deletes,
               appendedDeletes = written.deletes + (if (i == 0) blocks.deletedRows else 0L)))

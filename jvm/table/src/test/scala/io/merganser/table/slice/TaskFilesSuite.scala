@@ -35,7 +35,7 @@ final class TaskFilesSuite extends TableSuite with InTask {
       BaseFileOptions(codec = "uncompressed"), LogOptions())
 
   /** One row of a new file group. */
-  private def file(writer: SliceWriter, token: WriteToken, key: String): Seq[SliceWritten] = {
+  private def file(writer: SliceWriter, token: WriteToken, key: String): Seq[WrittenFile] = {
     val row = new GenericInternalRow(SliceWriter.rowSchema(DirectTable.schema).length)
     row.update(DirectTable.schema.length, UTF8String.fromString(key))
     row.update(DirectTable.schema.length + 1, UTF8String.fromString("p1"))
@@ -43,11 +43,11 @@ final class TaskFilesSuite extends TableSuite with InTask {
   }
 
   /** A task that writes files, one for each key. */
-  private def task(writer: SliceWriter, keys: Seq[String])(before: String => Unit): Seq[SliceWritten] =
+  private def task(writer: SliceWriter, keys: Seq[String])(before: String => Unit): Seq[WrittenFile] =
     inTask(TaskFiles.write(writer, run = 0)(token =>
         keys.iterator.flatMap { key => before(key); file(writer, token, key) }).toList)
 
-  private def commit(transaction: Transaction, files: Seq[SliceWritten]): Unit = {
+  private def commit(transaction: Transaction, files: Seq[WrittenFile]): Unit = {
     val metadata = CommitMetadata(OperationType.Upsert, files.map(_.stat).groupBy(_.partitionPath), Map.empty)
     transaction.commit(metadata, Set.empty)
     ()

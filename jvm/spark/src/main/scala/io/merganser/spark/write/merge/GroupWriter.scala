@@ -95,12 +95,12 @@ final class GroupWriter(
   private val layout  = compiled.layout
   private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
 
-  def run(rows: Iterator[InternalRow]): Iterator[GroupWritten] = TaskFiles.write(writer, run = 0) { token =>
+  def run(rows: Iterator[InternalRow]): Iterator[WrittenGroup] = TaskFiles.write(writer, run = 0) { token =>
     val groups = new GroupedRows(rows, incoming, layout, targets.ordinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).map(write(_, token))
   }
 
-  private def write(groups: GroupedRows, token: WriteToken): GroupWritten = {
+  private def write(groups: GroupedRows, token: WriteToken): WrittenGroup = {
     val group    = targets.of(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
@@ -140,7 +140,7 @@ final class GroupWriter(
       token: WriteToken,
       preview: Option[GroupPreview],
       deletes: Option[StoredDeletes]
-  ): (Seq[SliceWritten], Long, SortedMerge) = {
+  ): (Seq[WrittenFile], Long, SortedMerge) = {
     val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
       val merge = open match {
@@ -194,14 +194,14 @@ final class GroupWriter(
   }
 
   private def groupWritten(
-      files: Seq[SliceWritten],
+      files: Seq[WrittenFile],
       counts: MergeCounts,
       merge: SortedMerge,
       combines: Boolean,
       preview: Option[GroupPreview]
-  ): GroupWritten = {
+  ): WrittenGroup = {
     val all = counts.copy(duplicates = if (combines) merge.duplicateCount else 0L)
-    GroupWritten(files, all, preview.map(_.result(all)))
+    WrittenGroup(files, all, preview.map(_.result(all)))
   }
 
   /** The deletes that the base file of the group retains; None if it retains none. */

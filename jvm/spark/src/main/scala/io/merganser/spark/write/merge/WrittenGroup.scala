@@ -1,7 +1,7 @@
 package io.merganser.spark.write.merge
 
 import io.merganser.merge.buffer.MergeCounts
-import io.merganser.table.slice.{MergePreview, SliceWritten}
+import io.merganser.table.slice.{MergePreview, WrittenFile}
 import io.merganser.table.timeline.WriteStat
 
 /**
@@ -11,14 +11,14 @@ import io.merganser.table.timeline.WriteStat
  * @param counts  of all its rows
  * @param preview of a dry run: what became of the rows
  */
-private[spark] final case class GroupWritten(
-    files: Seq[SliceWritten],
+private[spark] final case class WrittenGroup(
+    files: Seq[WrittenFile],
     counts: MergeCounts,
     preview: Option[MergePreview]
 ) {
   def stats: Seq[WriteStat] = files.map(_.stat)
 }
 
-private[spark] object GroupWritten {
-  def counts(groups: Seq[GroupWritten]): MergeCounts = MergeCounts.sum(groups.map(_.counts))
+private[spark] object WrittenGroup {
+  def counts(groups: Seq[WrittenGroup]): MergeCounts = MergeCounts.sum(groups.map(_.counts))
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.expressions.NamedReference
 import java.util
 
 /** A table without indexes of SQL's, whose CREATE INDEX and DROP INDEX are errors that name its own. */
-private[source] trait WithoutIndexes extends SupportsIndex {
+private[source] trait RefusesIndexes extends SupportsIndex {
 
   override def createIndex(
       index: String,

@@ -5,10 +5,10 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.prepare.WriteRow
-import io.merganser.table.options.{Options, OverwriteMode, WriteOperation, WriteSource}
+import io.merganser.table.options.{Options, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
-import io.merganser.table.settings.WriteConfig
+import io.merganser.table.settings.{OverwriteMode, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 
 /**

@@ -7,8 +7,8 @@ import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}
-import io.merganser.table.settings.WriteConfig
+import io.merganser.table.options.{WriteOperation, WriteSource}
+import io.merganser.table.settings.{OverwriteMode, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog._

@@ -4,7 +4,7 @@ import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.frame.Overwrites
 import io.merganser.spark.source.{InsertWrite, MerganserTable}
 import io.merganser.spark.write.{Counts, Replaced}
-import io.merganser.table.options.OverwriteMode
+import io.merganser.table.settings.OverwriteMode
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow

@@ -9,9 +9,9 @@ import io.merganser.spark.write.WriteResult
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.Names.lower
-import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
+import io.merganser.table.options.{Options, WriteOperation}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.{KeylessTable, NewTable, StreamWriteConfig, TableAccess, WriteConfig}
+import io.merganser.table.settings.{KeylessTable, NewTable, OverwriteMode, StreamWriteConfig, TableAccess, WriteConfig}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.merganser.SparkBridge

@@ -213,8 +213,8 @@ final class TableWrite(
           val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, listed)
           given = Some(rows(BegunWrite(table, slices, transaction.instant, number)))
           val incoming = given.get.prepared
-          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
-            .write(incoming.rows, slices)
+          val tasks    = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)
+          val written  = write(tasks, incoming.rows, slices)
           val files    = written.flatMap(_.stats)
           val metadata = commitMetadata(replaced, table, schema, written)
           if (!transaction.isDryRun)
@@ -241,6 +241,15 @@ final class TableWrite(
     if (preview.isDefined) DryRuns.keep(session, done)
     done
   }
+
+  private def write(tasks: WriteTasks, rows: DataFrame, slices: WriteSlices): Seq[WrittenGroup] =
+    try
+      tasks.index match {
+        case bucket: IndexType.Bucket                             => WriteByBucket(tasks).write(rows, slices, bucket)
+        case _ if settings.operation == WriteOperation.BulkInsert => WriteByRange(tasks).write(rows)
+        case _                                                    => WriteBySlice(tasks).write(rows, slices)
+      }
+    finally tasks.close()
 
   private def transacted[T](action: Action, readAt: Option[Timeline])(body: Transaction => Work[T]): T =
     if (settings.dryRun.isDefined) Transaction.dryRun(storage, config, action, options(readAt))(body)

@@ -12,7 +12,7 @@ import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{SliceReader, SliceVersions}
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
@@ -36,7 +36,7 @@ private[write] final case class WriteTasks(
     incoming: PreparedSchema,
     transaction: Transaction,
     newKeysIn: Option[IndexType.Bucket] = None
-) {
+) extends AutoCloseable {
   private[write] val config = table.config
   private val writer = {
     val files = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
@@ -45,14 +45,7 @@ private[write] final case class WriteTasks(
 
   private val open = mutable.ArrayBuffer.empty[PersistedRows]
 
-  def write(rows: DataFrame, slices: WriteSlices): Seq[WrittenGroup] =
-    try
-      index match {
-        case bucket: IndexType.Bucket                             => WriteByBucket(this).write(rows, slices, bucket)
-        case _ if settings.operation == WriteOperation.BulkInsert => WriteByRange(this).write(rows)
-        case _                                                    => WriteBySlice(this).write(rows, slices)
-      }
-    finally open.foreach(_.close())
+  override def close(): Unit = open.foreach(_.close())
 
   /** A key has one bucket, whose logs merge its versions: so inserts merge too, whatever the table's type. */
   private val insertsMerge = index.isInstanceOf[IndexType.Bucket]

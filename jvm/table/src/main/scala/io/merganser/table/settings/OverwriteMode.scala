@@ -1,6 +1,7 @@
-package io.merganser.table.options
+package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.options.{Options, Settings}
 
 /** Whether an overwrite that names no partitions replaces the partitions of its rows, or all rows. */
 object OverwriteMode {

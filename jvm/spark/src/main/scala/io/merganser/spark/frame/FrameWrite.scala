@@ -2,7 +2,7 @@ package io.merganser.spark.frame
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.read.SnapshotPinning
-import io.merganser.spark.service.{AfterCommit, UpgradeService}
+import io.merganser.spark.service.{AfterCommit, ServiceScope, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{ObservedRows, Replaced, TableWrite, WriteResult}
 import io.merganser.spark.write.place.{IndexResolver, StoredKeyForm}
@@ -214,7 +214,7 @@ object FrameWrite {
     def rows     = KeylessFrames.identified(table.config, settings.operation, observed.forAttempt())
     val result = observed.reporting(
       new TableWrite(session, table, settings).run(rows, data, lit(isDelete), replaced, masks, readAt))
-    AfterCommit.run(session, table, settings, result)
+    AfterCommit.run(ServiceScope(session, table, settings), result)
   }
 
   /**

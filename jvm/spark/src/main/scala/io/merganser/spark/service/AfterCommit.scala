@@ -5,7 +5,6 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{WriteNotes, WriteResult}
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 /** Steps after a committed write. Their failures leave the write committed. */
@@ -23,29 +22,25 @@ object AfterCommit {
    * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED, WRITE_COMMITTED_SYNC_FAILED where the write's options
    *                            request an error
    */
-  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult =
-    if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
+  def run(scope: ServiceScope, result: WriteResult): WriteResult =
+    if (result.instant.isEmpty) result else ofCommitted(scope, result)
 
-  private def ofCommitted(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      result: WriteResult
-  ): WriteResult = {
+  private def ofCommitted(scope: ServiceScope, result: WriteResult): WriteResult = {
+    import scope.{settings, table}
     val background = BackgroundServices.failures(table)
     val dueNow     = due(settings, result)
-    val ended      = if (result.notes.isRepetition) Nil else services(session, table, dueNow)
+    val ended      = if (result.notes.isRepetition) Nil else services(scope.copy(settings = dueNow))
     // The write has not requested it, and the next one to this file group does it.
     val (blocked, failed) = ended.partition { case (_, failure) =>
       dueNow.compaction.isOverdue && isBlocked(failure)
     }
     val left         = blocked.map(b => skipped(b._2)) ++ result.notes.manyLogs.flatMap(neverTaken(table, dueNow, _))
-    val unregistered = Failures.of(Registration.run(session, table, settings))
+    val unregistered = Failures.of(Registration.run(scope))
     val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(Registration.sentence)
     val done = result.copy(notes = result.notes.copy(
       warnings = result.notes.warnings ++ background ++ left,
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
-      ignoredOptions = result.notes.ignoredOptions ++ Registration.unused(table, settings)))
+      ignoredOptions = result.notes.ignoredOptions ++ Registration.unused(scope)))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.
@@ -56,7 +51,7 @@ object AfterCommit {
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
         "service" -> service.name, "failure" -> Failures.describe(f)).causedBy(f)
     }
-    Registration.require(table, settings, result.instant, unregistered)
+    Registration.require(scope, result.instant, unregistered)
     done
   }
 
@@ -87,18 +82,13 @@ object AfterCommit {
    * Runs the inline services in their order, each whether or not the one before failed, and requests the others in the
    * background; returns those that failed.
    */
-  private def services(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig
-  ): Seq[(TableService, Throwable)] = {
-    val scope = ServiceScope(session, table, settings)
-    val taken = BackgroundServices.taken(table, settings)
+  private def services(scope: ServiceScope): Seq[(TableService, Throwable)] = {
+    val taken = BackgroundServices.taken(scope.table, scope.settings)
     val failed = TableService.all.flatMap { service =>
       Failures.of(if (taken.contains(service)) service.prepare(scope)
         else service.inline(scope)).map(service -> _)
     }
-    BackgroundServices.request(session, table, settings, taken)
+    BackgroundServices.request(scope, taken)
     failed
   }
 

@@ -80,14 +80,10 @@ object BackgroundServices {
   }
 
   /** After a write: requests a run of services. */
-  private[service] def request(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      services: Seq[TableService]
-  ): Unit =
+  private[service] def request(scope: ServiceScope, services: Seq[TableService]): Unit =
     if (services.nonEmpty)
-      onWorker(session, table)(_.request(services, ServiceJob(session, _ => settings, plans = false)))
+      onWorker(scope.session, scope.table)(
+        _.request(services, ServiceJob(scope.session, _ => scope.settings, plans = false)))
 
   /** Sentences about the services of a table whose last run failed. */
   private[service] def failures(table: OpenTable): Seq[String] = of(table).filter(_.failures > 0).map { s =>

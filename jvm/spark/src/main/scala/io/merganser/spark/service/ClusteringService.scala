@@ -14,7 +14,6 @@ import io.merganser.table.settings.{ClusteringOrder, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline._
 import org.apache.spark.rdd.UnionRDD
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.merganser.Partitions
 import org.slf4j.LoggerFactory
@@ -201,7 +200,7 @@ object ClusteringService
             case Some(reason) => Work[Either[String, ClusteringResult]](Left(reason), None)
             case None =>
               requireNoBuckets(now, settings)
-              rewrite(session, now, instant, plan, slices, settings, transaction)
+              rewrite(scope.copy(table = now), instant, plan, slices, transaction)
           }
         } match {
           case Right(result) => result
@@ -215,14 +214,13 @@ object ClusteringService
 
   /** Writes the rows of each group of the plan, sorted. */
   private def rewrite(
-      session: SparkSession,
-      table: OpenTable,
+      scope: ServiceScope,
       instant: Instant,
       plan: ClusteringPlan,
       newest: Seq[FileSlice],
-      settings: WriteConfig,
       transaction: Transaction
   ): Work[Either[String, ClusteringResult]] = {
+    import scope._
     val seen   = columnsAsOf(table, instant)
     val schema = seen.schema
     val run    = transaction.runNumber

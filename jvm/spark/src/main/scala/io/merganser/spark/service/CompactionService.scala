@@ -13,7 +13,6 @@ import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, PlannedSlices, SliceWriter, TableView, TaskFiles}
 import io.merganser.table.timeline._
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
@@ -85,7 +84,7 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
       claim(scope, instant).map { claimed =>
         val now = new OpenTable(table.storage, table.config, claimed.timeline)
         ServiceStep(session, table, s"compaction ${instant.requested}") {
-          claimed.run(rewrite(session, now, instant, settings, _))
+          claimed.run(rewrite(scope.copy(table = now), instant, _))
         }
       }
     }
@@ -156,13 +155,8 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
   private def localTime(table: OpenTable): LocalDateTime = LocalDateTime.now(table.config.timelineZone)
 
   /** Merges the slices of the plan, each into a base file. */
-  private def rewrite(
-      session: SparkSession,
-      table: OpenTable,
-      instant: Instant,
-      settings: WriteConfig,
-      transaction: Transaction
-  ): Work[CompactionResult] = {
+  private def rewrite(scope: ServiceScope, instant: Instant, transaction: Transaction): Work[CompactionResult] = {
+    import scope._
     val seen   = columnsAsOf(table, instant)
     val schema = seen.schema
     val plan   = table.timeline.compactionPlan(instant)

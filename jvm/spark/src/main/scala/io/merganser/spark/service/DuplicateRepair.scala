@@ -65,12 +65,8 @@ object DuplicateRepair {
    * @throws MerganserException DUPLICATES_WITHOUT_KEYS, PARTITIONS_NOT_FOUND, DRY_RUN_OF_SERVICE, and what a write
    *                            throws
    */
-  def run(
-      session: SparkSession,
-      opened: OpenTable,
-      settings: WriteConfig,
-      partition: Option[String]
-  ): DuplicateReport = {
+  def run(scope: ServiceScope, partition: Option[String]): DuplicateReport = {
+    import scope.{session, settings, table => opened}
     require(opened, partition)
     settings.requireNoDryRun("repair duplicates of", opened.config.name)
     val config  = of(settings)
@@ -83,15 +79,14 @@ object DuplicateRepair {
         val result = ServiceStep(session, opened, "repair duplicates") {
           write.change(opened.schema, Nil, readAt = None, looksUpAllPartitions = false)(started)
         }
-        def removeEmpty(): Unit = buckets.foreach(EmptiedGroups.remove(session, opened.refreshed(), settings, _,
-            partition))
+        def removeEmpty(): Unit = buckets.foreach(EmptiedGroups.remove(scope.refreshed, _, partition))
         if (result.instant.isEmpty) {
           // An earlier repair may have been stopped before this step.
           removeEmpty()
           DuplicateReport(0, 0, None)
         } else {
-          val done = AfterCommit.run(session, opened, settings, result)
-          compact(session, opened, settings, done.instant)
+          val done = AfterCommit.run(scope, result)
+          compact(scope, done.instant)
           AfterCommit.quietly(done.instant, s"remove the empty file groups of ${opened.storage}; repair again")(
             removeEmpty())
           DuplicateReport(started.keys, started.copies, Some(done))
@@ -105,13 +100,8 @@ object DuplicateRepair {
    *
    * @param limit most rows to return
    */
-  def preview(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      partition: Option[String],
-      limit: Int
-  ): DuplicatePreview = {
+  def preview(scope: ServiceScope, partition: Option[String], limit: Int): DuplicatePreview = {
+    import scope._
     require(table, partition)
     val counted = new Counted(session, settings, partition, IndexResolver.bucketsOf(settings.index, table))
     val slices  = new WriteSlices(table)
@@ -151,19 +141,20 @@ object DuplicateRepair {
   )
 
   private def keys(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
+      scope: ServiceScope,
       partition: Option[String],
       buckets: Option[IndexType.Bucket]
-  ): DuplicateKeys = DuplicateKeys(session, table, settings,
+  ): DuplicateKeys = {
+    import scope._
+    DuplicateKeys(session, table, settings,
     byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty, buckets)
+  }
 
   /** Until logs are compacted, base files have the deleted copies: an index that reads only those would find them. */
-  private def compact(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit =
-    if (table.config.isMergeOnRead)
-      AfterCommit.quietly(instant, s"compact the repaired file groups of ${table.storage}") {
-        CompactionService.scheduleAndRun(ServiceScope(session, table.refreshed(), settings))
+  private def compact(scope: ServiceScope, instant: String): Unit =
+    if (scope.table.config.isMergeOnRead)
+      AfterCommit.quietly(instant, s"compact the repaired file groups of ${scope.table.storage}") {
+        CompactionService.scheduleAndRun(scope.refreshed)
         ()
       }
 
@@ -191,7 +182,7 @@ object DuplicateRepair {
     /** The rows of the write, and the copies that stay as they are. */
     def all(table: OpenTable, slices: WriteSlices): DataFrame = {
       close()
-      val found = DuplicateRepair.keys(session, table, settings, partition, buckets)
+      val found = DuplicateRepair.keys(ServiceScope(session, table, settings), partition, buckets)
       val rows  = new PersistedRows(found.merged(slices, partition), found.columns)
       open = Some(rows)
       val copiesAt = found.columns.fieldIndex(MergedCopies.Copies)

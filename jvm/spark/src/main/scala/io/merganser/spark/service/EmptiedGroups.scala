@@ -6,10 +6,8 @@ import io.merganser.spark.write.tag.BucketGroups
 import io.merganser.table.commit.{CommitRequest, Transaction, Work, WriteBasis}
 import io.merganser.table.options.IndexType
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, OperationType}
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 
@@ -23,13 +21,8 @@ private[service] object EmptiedGroups {
    * @param partition path of the one partition to look at; None: all
    * @return the commit that removed some, if there were any
    */
-  def remove(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      index: IndexType.Bucket,
-      partition: Option[String]
-  ): Option[String] =
+  def remove(scope: ServiceScope, index: IndexType.Bucket, partition: Option[String]): Option[String] = {
+    import scope._
     if (extra(table, index, partition).isEmpty) None
     else ServiceStep(session, table, "remove empty file groups") {
       val options = Transaction.Options.of(settings).copy(opened = Some(table.timeline), transaction = None)
@@ -37,7 +30,7 @@ private[service] object EmptiedGroups {
         val now = new OpenTable(table.storage, table.config, transaction.timeline)
         // What a compaction or a clustering has planned is its own.
         val busy  = now.timeline.groupsInCompaction.keySet ++ now.timeline.groupsInClustering.keySet
-        val empty = withoutRows(session, now, settings, extra(now, index, partition).filterNot(s => busy(s.group)))
+        val empty = withoutRows(scope.copy(table = now), extra(now, index, partition).filterNot(s => busy(s.group)))
         if (empty.isEmpty) Work[Option[String]](None, None)
         else {
           val metadata = TableCommit.metadata(OperationType.Cluster, now, now.schema, Nil, None,
@@ -47,6 +40,7 @@ private[service] object EmptiedGroups {
         }
       }
     }
+  }
 
   private def extra(table: OpenTable, index: IndexType.Bucket, partition: Option[String]): Seq[FileSlice] = {
     val slices = partition.fold(table.view.slices)(table.view.slices(_)).toIndexedSeq
@@ -54,14 +48,9 @@ private[service] object EmptiedGroups {
     slices.indices.filter(groups.isExtra).map(slices)
   }
 
-  private def withoutRows(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      slices: Seq[FileSlice]
-  ): Seq[FileSlice] = {
-    val reader = table.reader(settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
-    Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
+  private def withoutRows(scope: ServiceScope, slices: Seq[FileSlice]): Seq[FileSlice] = {
+    val reader = scope.table.reader(scope.settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+    Partitions.collect(scope.session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       it.filter { slice =>
         val rows = reader.rows(slice)
         try !rows.hasNext

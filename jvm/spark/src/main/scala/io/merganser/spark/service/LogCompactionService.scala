@@ -9,7 +9,6 @@ import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, SliceWriter, TableView, TaskFiles}
 import io.merganser.table.timeline._
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
 
 import scala.util.control.NonFatal
@@ -44,7 +43,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
       val slices = logged.fold(view.slices)(view.slicesOfAny(_))
       val some   = LogCompactionSelection.candidates(slices, table.config, now)
       if (enough.isEmpty)
-        enough = Some(withEnough(session, new OpenTable(table.storage, table.config, now), settings, some))
+        enough = Some(withEnough(scope.copy(table = new OpenTable(table.storage, table.config, now)), some))
       val free   = some.map(s => (s.group, s.baseInstant)).toSet
       val chosen = enough.get.filter(s => free((s.group, s.baseInstant)))
       Some(LogCompactionSelection.plan(chosen)).filter(_.operations.nonEmpty)
@@ -52,19 +51,14 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
   }
 
   /** The slices that a log compaction would take now. */
-  private[service] def chosen(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[FileSlice] =
-    withEnough(session, table, settings,
-      LogCompactionSelection.candidates(table.view.slices, table.config, table.timeline))
+  private[service] def chosen(scope: ServiceScope): Seq[FileSlice] = withEnough(scope,
+    LogCompactionSelection.candidates(scope.table.view.slices, scope.table.config, scope.table.timeline))
 
   /** The slices with enough blocks of several writes, by the headers of their blocks. */
-  private def withEnough(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      candidates: Seq[FileSlice]
-  ): Seq[FileSlice] =
+  private def withEnough(scope: ServiceScope, candidates: Seq[FileSlice]): Seq[FileSlice] =
     if (candidates.isEmpty) Nil
     else {
+      import scope._
       val reader      = table.snapshot(settings.rule).versions(SliceWriter.rowSchema(table.schema))
       val leastBlocks = settings.compaction.logs.leastBlocks
       // Hudi reads partial rows wrongly where a table has versions of its columns: they are not written again.
@@ -122,7 +116,7 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
         val now = new OpenTable(table.storage, table.config, claimed.timeline)
         try {
           val result = ServiceStep(session, table, s"log compaction ${instant.requested}") {
-            claimed.run(rewrite(session, now, instant, settings, _))
+            claimed.run(rewrite(scope.copy(table = now), instant, _))
           }
           if (result.instant.isEmpty) cancel(scope.refreshed, instant)
           Right(result)
@@ -139,13 +133,8 @@ object LogCompactionService extends CompactionRuns("log compaction", "run_log_co
   }
 
   /** Merges the logs of the slices of the plan, each into one log. */
-  private def rewrite(
-      session: SparkSession,
-      table: OpenTable,
-      instant: Instant,
-      settings: WriteConfig,
-      transaction: Transaction
-  ): Work[CompactionResult] = {
+  private def rewrite(scope: ServiceScope, instant: Instant, transaction: Transaction): Work[CompactionResult] = {
+    import scope._
     val plan   = table.timeline.compactionPlan(instant)
     val slices = LogCompactionSelection.current(plan, table.view, table.timeline)
     val seen   = columnsAsOf(table, instant)

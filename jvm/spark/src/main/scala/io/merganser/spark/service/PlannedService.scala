@@ -119,7 +119,7 @@ private[spark] abstract class PlannedService[R <: PlannedResult](
 
   /** Registers the table after what was run, if anything was. */
   protected final def registered(scope: ServiceScope, runs: PlannedRuns[R]): R = {
-    runs.done.flatMap(_.newest).lastOption.foreach(Registration.after(scope.session, scope.table, scope.settings, _))
+    runs.done.flatMap(_.newest).lastOption.foreach(Registration.after(scope, _))
     complete(scope, runs)
   }
 

@@ -1,11 +1,8 @@
 package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.sync.HiveSync
 import io.merganser.table.options.{IgnoredOption, Options}
-import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 /** Registers tables in a Hive metastore after a commit, as the options request. */
@@ -20,31 +17,26 @@ object Registration {
    *
    * @throws MerganserException WRITE_COMMITTED_SYNC_FAILED, unless the options request that it is only logged
    */
-  def after(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit = {
-    val unregistered = Failures.of(run(session, table, settings))
-    unregistered.foreach(f => Log.warn(s"instant $instant of ${table.storage} is committed. ${sentence(f)}"))
-    require(table, settings, instant, unregistered)
+  def after(scope: ServiceScope, instant: String): Unit = {
+    val unregistered = Failures.of(run(scope))
+    unregistered.foreach(f => Log.warn(s"instant $instant of ${scope.table.storage} is committed. ${sentence(f)}"))
+    require(scope, instant, unregistered)
   }
 
-  private[service] def require(
-      table: OpenTable,
-      settings: WriteConfig,
-      instant: String,
-      failure: Option[Throwable]
-  ): Unit =
-    failure.filterNot(_ => settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
-      throw MerganserException(Failed, "path" -> table.storage, "instant" -> instant,
+  private[service] def require(scope: ServiceScope, instant: String, failure: Option[Throwable]): Unit =
+    failure.filterNot(_ => scope.settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
+      throw MerganserException(Failed, "path" -> scope.table.storage, "instant" -> instant,
         "failure" -> Failures.describe(f)).causedBy(f)
     }
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
-  private[service] def run(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-    for (sync <- settings.hiveSync; uris <- HiveSync.metastoreOf(table, sync))
-      HiveSync.run(table.refreshed(), sync, uris, session.version)
+  private[service] def run(scope: ServiceScope): Unit =
+    for (sync <- scope.settings.hiveSync; uris <- HiveSync.metastoreOf(scope.table, sync))
+      HiveSync.run(scope.table.refreshed(), sync, uris, scope.session.version)
 
   /** The option, where no metastore is configured. */
-  private[service] def unused(table: OpenTable, settings: WriteConfig): Seq[IgnoredOption] =
-    settings.hiveSync.filter(HiveSync.metastoreOf(table, _).isEmpty).toSeq.map { _ =>
+  private[service] def unused(scope: ServiceScope): Seq[IgnoredOption] =
+    scope.settings.hiveSync.filter(HiveSync.metastoreOf(scope.table, _).isEmpty).toSeq.map { _ =>
       IgnoredOption(Options.HiveSync.key,
         s"no metastore is configured; set ${Options.HiveSyncUris.key}, or run CREATE " +
           "TABLE … USING merganser LOCATION once")

@@ -1,10 +1,7 @@
 package io.merganser.spark.service
 
-import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.Transaction
 import io.merganser.table.service.{RestoreReport, Restoring}
-import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
 
 /** Takes completed writes of a table back, and registers the table as it is then. */
 object RestoreService {
@@ -13,52 +10,29 @@ object RestoreService {
    * @param time      that of the write to restore, see [[io.merganser.table.slice.TimeTravel.writeAt]]
    * @param isPreview changes nothing
    */
-  def restore(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      time: String,
-      isPreview: Boolean
-  ): RestoreReport = {
-    val service = of(table, settings, isPreview)
-    if (isPreview) service.previewRestore(time) else registered(session, table, settings, service.restore(time))
+  def restore(scope: ServiceScope, time: String, isPreview: Boolean): RestoreReport = {
+    val service = of(scope, isPreview)
+    if (isPreview) service.previewRestore(time) else registered(scope, service.restore(time))
   }
 
   /** @param savepoint requested time of its write; None: the newest */
-  def restoreSavepoint(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      savepoint: Option[String],
-      isPreview: Boolean
-  ): RestoreReport =
-    restore(session, table, settings, SavepointService.of(table).find(savepoint).requested, isPreview)
+  def restoreSavepoint(scope: ServiceScope, savepoint: Option[String], isPreview: Boolean): RestoreReport =
+    restore(scope, SavepointService.of(scope.table).find(savepoint).requested, isPreview)
 
   /** @param instant requested time of the newest write; None: whichever it is */
-  def rollback(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      instant: Option[String],
-      isPreview: Boolean
-  ): RestoreReport = {
-    val service = of(table, settings, isPreview)
-    if (isPreview) service.previewRollback(instant)
-    else registered(session, table, settings, service.rollback(instant))
+  def rollback(scope: ServiceScope, instant: Option[String], isPreview: Boolean): RestoreReport = {
+    val service = of(scope, isPreview)
+    if (isPreview) service.previewRollback(instant) else registered(scope, service.rollback(instant))
   }
 
-  private def of(table: OpenTable, settings: WriteConfig, isPreview: Boolean): Restoring = {
+  private def of(scope: ServiceScope, isPreview: Boolean): Restoring = {
+    import scope._
     if (!isPreview) settings.requireNoDryRun("restore", table.config.name)
     new Restoring(table.storage, table.config, Transaction.Options.of(settings).copy(opened = Some(table.timeline)))
   }
 
-  private def registered(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      done: RestoreReport
-  ): RestoreReport = {
-    done.instant.filter(_ => done.newest.isDefined).foreach(Registration.after(session, table, settings, _))
+  private def registered(scope: ServiceScope, done: RestoreReport): RestoreReport = {
+    done.instant.filter(_ => done.newest.isDefined).foreach(Registration.after(scope, _))
     done
   }
 }

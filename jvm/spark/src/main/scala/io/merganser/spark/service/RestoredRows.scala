@@ -5,9 +5,9 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.log.ChangeRecords
 import io.merganser.table.options.{Names, Options}
 import io.merganser.table.service.RestoreReport
-import io.merganser.table.settings.{KeylessTable, WriteConfig}
+import io.merganser.table.settings.KeylessTable
 import org.apache.spark.sql.functions.{coalesce, col, concat_ws, count, expr, lit, struct, to_json}
-import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.{Column, DataFrame}
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
@@ -24,31 +24,18 @@ private[service] object RestoredRows {
    *
    * @param most rows to show
    */
-  def of(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      report: RestoreReport,
-      most: Int
-  ): Seq[PreviewedStep] =
+  def of(scope: ServiceScope, report: RestoreReport, most: Int): Seq[PreviewedStep] =
     if (report.takenBack.forall(_.operation.isEmpty)) Nil
-    else if (KeylessTable.is(table.config)) Seq(notShown("the table has no record key"))
+    else if (KeylessTable.is(scope.table.config)) Seq(notShown("the table has no record key"))
     else
-      try
-        ServiceStep(session, table, "compare the rows of a restore")(compared(session, table, settings, report, most))
+      try ServiceStep(scope.session, scope.table, "compare the rows of a restore")(compared(scope, report, most))
       catch { case NonFatal(e) => Seq(notShown(String.valueOf(e.getMessage))) }
 
   private def notShown(reason: String): PreviewedStep =
     PreviewedStep("count", "rows", detail = s"rows are not compared: $reason")
 
-  private def compared(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      report: RestoreReport,
-      most: Int
-  ): Seq[PreviewedStep] = {
-    val rows = net(session, table, settings, report).persist()
+  private def compared(scope: ServiceScope, report: RestoreReport, most: Int): Seq[PreviewedStep] = {
+    val rows = net(scope, report).persist()
     try {
       val counts           = rows.agg(count(col(Now)), count(col(Then)), count(lit(1))).head()
       val (are, were, all) = (counts.getLong(0), counts.getLong(1), counts.getLong(2))
@@ -84,12 +71,8 @@ private[service] object RestoredRows {
   }
 
   /** The rows that differ: their key, and as JSON how they are and how they were; null for no row. */
-  private def net(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      report: RestoreReport
-  ): DataFrame = {
+  private def net(scope: ServiceScope, report: RestoreReport): DataFrame = {
+    import scope._
     val classes = settings.mergerClasses
     val merger =
       if (classes.isEmpty) Map.empty[String, String] else Map(Options.MergerClasses.key -> classes.mkString(","))

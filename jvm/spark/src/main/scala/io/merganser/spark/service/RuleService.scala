@@ -3,7 +3,7 @@ package io.merganser.spark.service
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.RuleUpdate
 import io.merganser.table.rule.{ChangedPart, CheckedRule, RuleChange}
-import io.merganser.table.settings.{TableAccess, WriteConfig}
+import io.merganser.table.settings.TableAccess
 import org.apache.spark.sql.SparkSession
 
 /** Changes the merge rule of a table that has rows; they stay as they are, and later versions merge by the new one. */
@@ -45,15 +45,11 @@ object RuleService {
   }
 
   /** Merges all logs by the rule that the table has, then changes it. */
-  def compactAndChange(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      set: Map[String, String]
-  ): Result = {
+  def compactAndChange(scope: ServiceScope, set: Map[String, String]): Result = {
+    import scope._
     settings.requireNoDryRun("change the merge rule of", table.config.name)
     val expected = preview(table, set)
-    if (expected.compacted > 0) CompactionService.compactAll(ServiceScope(session, table, settings))
+    if (expected.compacted > 0) CompactionService.compactAll(scope)
     Result(change(session, table.storage.basePath.toString, set, Set.empty), expected.compacted)
   }
 }

@@ -35,12 +35,10 @@ object ServicePreviews {
     target(scope.table, report).toSeq ++ rolledBack(scope, report, rows)
 
   def rolledBack(scope: ServiceScope, report: RestoreReport, rows: Int): Seq[PreviewedStep] =
-    takenBack(report) ++ RestoredRows.of(scope.session, scope.table, scope.settings, report, rows) ++ deleted(report)
+    takenBack(report) ++ RestoredRows.of(scope, report, rows) ++ deleted(report)
 
-  def repairedDuplicates(scope: ServiceScope, partition: Option[String], rows: Int): Seq[PreviewedStep] = {
-    val keyed = StoredKeyForm.settled(scope.settings, scope.table)
-    duplicates(DuplicateRepair.preview(scope.session, scope.table, keyed, partition, rows))
-  }
+  def repairedDuplicates(scope: ServiceScope, partition: Option[String], rows: Int): Seq[PreviewedStep] =
+    duplicates(DuplicateRepair.preview(scope.keyed, partition, rows))
 
   def repairedPartitions(scope: ServiceScope): Seq[PreviewedStep] =
     RepairService.partitions(scope.table, scope.settings).add(dryRun = true).filterNot(_.hasMetadata).map(folder =>
@@ -73,7 +71,7 @@ object ServicePreviews {
   def logCompaction(scope: ServiceScope): Seq[PreviewedStep] = {
     import scope._
     CompactionService.requireLogs(table)
-    LogCompactionService.chosen(session, table, settings).map { slice =>
+    LogCompactionService.chosen(scope).map { slice =>
       PreviewedStep("compact", slice.fileId, Some(slice.partitionPath), slice.logs.size,
         slice.logs.map(_.sizeBytes).sum, s"${slice.logs.size} log files are merged into one")
     }

@@ -70,23 +70,22 @@ object VerifyService {
    * Repairs what services repair without a choice: partition metadata, keys in several places, uncommitted files; then
    * examines the table again.
    *
-   * @param plain settings as those of the services that repair
    * @throws MerganserException DRY_RUN_OF_SERVICE
    */
-  def repair(scope: ServiceScope, plain: WriteConfig, sample: Option[Int]): VerifyReport = {
-    import scope.table
-    plain.requireNoDryRun("repair", table.config.name)
-    val found = verify(scope, sample)
+  def repair(scope: ServiceScope, sample: Option[Int]): VerifyReport = {
+    import scope.{settings, table}
+    settings.requireNoDryRun("repair", table.config.name)
+    val found = verify(scope.keyed, sample)
     val kinds = found.findings.map(_.kind).toSet
-    if (kinds(FindingKind.PartitionMetadata)) RepairService.partitions(table, plain).add(dryRun = false)
+    if (kinds(FindingKind.PartitionMetadata)) RepairService.partitions(table, settings).add(dryRun = false)
     if (kinds(FindingKind.UncommittedFile))
-      RepairService.removeOrphans(table.refreshed(), plain, Some(System.currentTimeMillis()), backup = None)
+      RepairService.removeOrphans(table.refreshed(), settings, Some(System.currentTimeMillis()), backup = None)
     if (kinds(FindingKind.DuplicateKey) || kinds(FindingKind.OtherBucket))
-      DuplicateRepair.run(scope.session, table.refreshed(), plain, partition = None)
+      DuplicateRepair.run(scope.refreshed, partition = None)
     val repaired = FindingKind.all.filter(kind => kinds(kind) && Repaired(kind))
     if (repaired.isEmpty) found
     else {
-      val after = verify(scope.refreshed, sample)
+      val after = verify(scope.refreshed.keyed, sample)
       after.copy(notes = after.notes :+ s"repaired: ${repaired.map(_.name).mkString(", ")}")
     }
   }

@@ -2,7 +2,7 @@ package io.merganser.spark.source
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.Registration
+import io.merganser.spark.service.{Registration, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.TableCommit
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
@@ -77,7 +77,7 @@ object AlterColumns {
     else {
       val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), table.config, WriteSource.SqlChange)
       val instant  = commit(table, settings, changed, version)
-      () => Registration.after(session, table, settings, instant)
+      () => Registration.after(ServiceScope(session, table, settings), instant)
     }
   }
 

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.service.AfterCommit
+import io.merganser.spark.service.{AfterCommit, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementFrame, StatementRows, StatementSession, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
@@ -76,7 +76,7 @@ final case class CommandWrite(
   private def write(looksUpAllPartitions: Boolean)(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
     val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksUpAllPartitions)(rows)
-    val done   = AfterCommit.run(session, opened, settings, result)
+    val done   = AfterCommit.run(ServiceScope(session, opened, settings), result)
     StatementSession.keep(session, done)
     done
   }

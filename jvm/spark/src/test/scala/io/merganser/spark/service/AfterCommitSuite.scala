@@ -178,7 +178,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     val opened = OpenTable.load(table)
     val notes  = WriteNotes(manyLogs = Some(opened.view.slices.head.group))
     val result = WriteResult("20260101000000000", WriteOperation.Upsert, MergeCounts(), 1, 1L, 1L, 1L, notes)
-    val done   = AfterCommit.run(spark, opened, settings, result).notes
+    val done   = AfterCommit.run(ServiceScope(spark, opened, settings), result).notes
     assert(done.serviceFailure.isEmpty)
     assert(done.warnings.exists(w => w.contains("was skipped: [COMPACTION_BLOCKED]") && w.contains(running.instant)))
     running.rollback()

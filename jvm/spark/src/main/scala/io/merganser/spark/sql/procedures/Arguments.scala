@@ -2,6 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.service.ServiceScope
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.table.settings.WriteConfig
@@ -62,6 +63,10 @@ final class Arguments private (of: Procedure, values: Map[String, Any], parts: G
       named: Map[String, String] = options(Parameter.options.name)
   ): WriteConfig = WriteConfig.parse(named, FrameWrite.sessionConf(session), table.config, needsRule = false,
     makesKeys = false)
+
+  /** What a service of the table works on. */
+  def scope(session: SparkSession, table: OpenTable): ServiceScope =
+    ServiceScope(session, table, settings(session, table))
 
   /** The argument of a required parameter. */
   def required(parameter: String): String =

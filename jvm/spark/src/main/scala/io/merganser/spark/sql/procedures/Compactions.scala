@@ -5,8 +5,7 @@ import io.merganser.spark.service.{
   CompactionService,
   LogCompactionService,
   PlannedService,
-  ServicePreviews,
-  ServiceScope
+  ServicePreviews
 }
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.timeline.{Action, InstantState, OperationType}
@@ -64,7 +63,7 @@ private[procedures] abstract class CompactionProcedure(service: PlannedService[C
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val scope = ServiceScope(session, table, arguments.settings(session, table))
+    val scope = arguments.scope(session, table)
     val op    = arguments.required("op")
     val ifDue = arguments.boolean("if_due").contains(true)
     op.toLowerCase(Locale.ROOT) match {

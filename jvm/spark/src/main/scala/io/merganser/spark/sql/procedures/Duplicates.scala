@@ -2,7 +2,6 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.service.{DuplicateCopy, DuplicateRepair, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.StoredKeyForm
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -50,14 +49,14 @@ object RepairDeduplicate extends TableProcedure {
       throw arguments.invalid("repaired_output_path", folder, "no folder: the table itself is repaired"))
     arguments.string("dedupe_type").filterNot(t => Types.contains(t.toLowerCase(Locale.ROOT))).foreach(other =>
       throw arguments.invalid("dedupe_type", other, Types.mkString(", ")))
-    val settings  = StoredKeyForm.settled(arguments.settings(session, table), table)
+    val scope     = arguments.scope(session, table).keyed
     val partition = arguments.string("duplicated_partition_path")
     if (DryRunArgument.of(arguments)) {
-      val found = DuplicateRepair.preview(session, table, settings, partition, arguments.limit(this).get)
+      val found = DuplicateRepair.preview(scope, partition, arguments.limit(this).get)
       Seq(Row(text(found.keys, found.copies, "would be"), null, found.keys, found.copies, null, null, null,
           found.rows.map(row)))
     } else {
-      val done = DuplicateRepair.run(session, table, settings, partition)
+      val done = DuplicateRepair.run(scope, partition)
       val (files, bytes, ms) =
         done.write.fold((0, 0L, 0L))(w => (w.filesWritten, w.bytesWritten, w.elapsedMs))
       Seq(Row(text(done.keys, done.copies, "were"), done.write.map(_.instant).orNull, done.keys, done.copies, files,

@@ -1,9 +1,8 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{RecordReport, RecordSearch, SearchedFiles, ServiceScope}
+import io.merganser.spark.service.{RecordReport, RecordSearch, SearchedFiles}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.NamedKey
-import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.explain.{GroupHistory, RecordStep}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -55,12 +54,11 @@ object ExplainRecord extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
-    val text     = arguments.required("key")
-    val named = NamedKey.parse(session, settings.keyed(table.config), table.schema, text)
+    val scope = arguments.scope(session, table).keyed
+    val text  = arguments.required("key")
+    val named = NamedKey.parse(session, scope.settings.keyed(table.config), table.schema, text)
       .fold(wrong => throw arguments.invalid("key", s"$text: $wrong", "a record key"), identity)
-    val report = RecordSearch.explain(ServiceScope(session, table, settings), named.key,
-      arguments.string("partition").orElse(named.partitionPath))
+    val report = RecordSearch.explain(scope, named.key, arguments.string("partition").orElse(named.partitionPath))
     if (report.groups.isEmpty) Seq(notFound(report))
     else report.groups.flatMap(group => group.steps.map(row(table, report, group, _)))
   }

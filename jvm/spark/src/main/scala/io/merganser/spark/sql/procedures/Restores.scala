@@ -27,13 +27,13 @@ object RestoreToInstant extends TableProcedure {
 
   override val preview: Option[Preview] = Some(Preview("restore", "instant", "rows") { (scope, given) =>
     val time = given.string("instant").getOrElse(throw given.missing("instant"))
-    val lost = RestoreService.restore(scope.session, scope.table, scope.settings, time, isPreview = true)
+    val lost = RestoreService.restore(scope, time, isPreview = true)
     ServicePreviews.restored(scope, lost, Preview.rows(given))
   })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Restores.row(RestoreService.restore(session, table, arguments.settings(session, table),
-        arguments.required("instant_time"), Restores.isPreview(arguments)))
+    Restores.row(RestoreService.restore(arguments.scope(session, table), arguments.required("instant_time"),
+        Restores.isPreview(arguments)))
 }
 
 /** CALL rollback_to_savepoint(table => … | path => …, instant_time => …): takes back all writes after a savepoint. */
@@ -54,13 +54,12 @@ object RollbackToSavepoint extends TableProcedure {
 
   override val preview: Option[Preview] = Some(Preview("restore_savepoint", "instant", "rows") { (scope, given) =>
     val time = given.string("instant")
-    val lost = RestoreService.restoreSavepoint(scope.session, scope.table, scope.settings, time, isPreview = true)
+    val lost = RestoreService.restoreSavepoint(scope, time, isPreview = true)
     ServicePreviews.restored(scope, lost, Preview.rows(given))
   })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Restores.row(RestoreService.restoreSavepoint(session, table, arguments.settings(session, table),
-        Restores.instant(arguments), Restores.isPreview(arguments)))
+    Restores.row(RestoreService.restoreSavepoint(arguments.scope(session, table), Restores.instant(arguments), Restores.isPreview(arguments)))
 }
 
 /** CALL rollback_to_instant(table => … | path => …, instant_time => …): takes back the newest write. */
@@ -81,13 +80,12 @@ object RollbackToInstant extends TableProcedure {
 
   override val preview: Option[Preview] = Some(Preview("rollback", "instant", "rows") { (scope, given) =>
     val time = given.string("instant")
-    val lost = RestoreService.rollback(scope.session, scope.table, scope.settings, time, isPreview = true)
+    val lost = RestoreService.rollback(scope, time, isPreview = true)
     ServicePreviews.rolledBack(scope, lost, Preview.rows(given))
   })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Restores.row(RestoreService.rollback(session, table, arguments.settings(session, table),
-        Restores.instant(arguments), Restores.isPreview(arguments)))
+    Restores.row(RestoreService.rollback(arguments.scope(session, table), Restores.instant(arguments), Restores.isPreview(arguments)))
 }
 
 /** CALL show_restores(table => … | path => …): completed restores, newest first. */

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.RuleService
+import io.merganser.spark.service.{RuleService, ServiceScope}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.rule.RuleChange
 import org.apache.spark.sql.{Row, SparkSession}
@@ -38,7 +38,7 @@ object ChangeRule extends TableProcedure {
     val settings = arguments.settings(session, table, others)
     val found =
       if (arguments.boolean("dry_run").contains(true)) RuleService.preview(table, rule)
-      else RuleService.compactAndChange(session, table, settings, rule)
+      else RuleService.compactAndChange(ServiceScope(session, table, settings), rule)
     found.parts.map(part => Row(part.option, part.before.orNull, part.after.orNull, found.compacted))
   }
 }

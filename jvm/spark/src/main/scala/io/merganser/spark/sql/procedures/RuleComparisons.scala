@@ -1,8 +1,7 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{ComparisonReport, RuleComparison, ServiceScope}
+import io.merganser.spark.service.{ComparisonReport, RuleComparison}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.StoredKeyForm
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -36,10 +35,9 @@ object CompareRule extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val rows = arguments.int("rows").getOrElse(20)
     if (rows < 0) throw arguments.invalid("rows", rows.toString, "0 or more")
-    val settings = StoredKeyForm.settled(arguments.settings(session, table), table)
-    val rule     = arguments.options("rule")
+    val rule = arguments.options("rule")
     if (rule.isEmpty) throw arguments.invalid("rule", "no options", "options of a rule")
-    val report = RuleComparison.of(ServiceScope(session, table, settings), rule, rows)
+    val report = RuleComparison.of(arguments.scope(session, table).keyed, rule, rows)
     measures(report) ++ report.found.examples.map(d =>
       Row(null, null, null, d.key, d.partitionPath, d.columns, d.stored.orNull, d.other.orNull, d.versions))
   }

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{PreviewedStep, ServiceScope}
+import io.merganser.spark.service.PreviewedStep
 import io.merganser.spark.snapshot.OpenTable
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -53,7 +53,7 @@ final class DryRunOfService(all: => Seq[Procedure]) extends TableProcedure {
         throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
     arguments.int("rows").filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    preview.steps(ServiceScope(session, table, arguments.settings(session, table)), arguments).map(row)
+    preview.steps(arguments.scope(session, table), arguments).map(row)
   }
 
   /** Parameters that every service takes. */

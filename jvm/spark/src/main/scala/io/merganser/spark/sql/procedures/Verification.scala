@@ -1,8 +1,7 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.service.{ServiceScope, VerifyReport, VerifyService}
+import io.merganser.spark.service.{VerifyReport, VerifyService}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.file.FileNames
 import io.merganser.table.verify.{Finding, FindingKind}
 import org.apache.spark.sql.{Row, SparkSession}
@@ -41,12 +40,10 @@ object VerifyTable extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val sample = arguments.int("sample")
     sample.filter(_ < 1).foreach(n => throw arguments.invalid("sample", n.toString, "1 or more"))
-    val settings = arguments.settings(session, table)
-    val scope    = ServiceScope(session, table, StoredKeyForm.settled(settings, table))
+    val scope = arguments.scope(session, table)
     val report =
-      if (arguments.boolean("repair").contains(true))
-        VerifyService.repair(scope, settings, sample)
-      else VerifyService.verify(scope, sample)
+      if (arguments.boolean("repair").contains(true)) VerifyService.repair(scope, sample)
+      else VerifyService.verify(scope.keyed, sample)
     groups(report) +: FindingKind.all.flatMap { kind =>
       val found = report.findings.filter(_.kind == kind)
       if (found.isEmpty) Seq(Row(kind.name, 0L, null, null, null, null, null, null, null, null, null))

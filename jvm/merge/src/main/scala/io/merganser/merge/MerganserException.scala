@@ -1,6 +1,6 @@
 package io.merganser.merge
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.SparkThrowable
 
 import scala.collection.JavaConverters._
@@ -34,7 +34,7 @@ final class MerganserException private (
     new MerganserException(condition, sqlState, parameters, message, cause)
 
   /** The parameters as a JSON object of strings. */
-  def parametersJson: String = new ObjectMapper().writeValueAsString(parameters.asJava)
+  def parametersJson: String = Json.writeValueAsString(parameters.asJava)
 }
 
 object MerganserException {
@@ -42,7 +42,7 @@ object MerganserException {
   /** Each module brings its own templates; a module that is not on the class path has none. */
   private lazy val conditions: Map[String, JsonNode] = Seq("merge", "table", "spark").flatMap { module =>
     Option(getClass.getResource(s"/io/merganser/$module/conditions.json")).toSeq.flatMap { url =>
-      new ObjectMapper().readTree(url).fields().asScala.map(e => e.getKey -> e.getValue)
+      Json.readTree(url).fields().asScala.map(e => e.getKey -> e.getValue)
     }
   }.toMap
 

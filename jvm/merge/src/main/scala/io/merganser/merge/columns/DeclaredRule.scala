@@ -1,6 +1,7 @@
 package io.merganser.merge.columns
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 import org.apache.spark.sql.types.StructType
 
 import java.nio.charset.StandardCharsets.UTF_8
@@ -48,7 +49,7 @@ final case class DeclaredRule private (
 
   /** As tables store it: JSON, the same for equal rules. */
   def text: String = {
-    val node = DeclaredRule.Mapper.createObjectNode().put("version", DeclaredRule.Version).put("default", default.text)
+    val node = Json.createObjectNode().put("version", DeclaredRule.Version).put("default", default.text)
     if (delete != DeletePolicy.RemoveRow) node.put("delete", delete.text)
     retract.foreach { retraction =>
       val values = node.putObject("retract").put("column", retraction.column).putArray("values")
@@ -143,8 +144,6 @@ object DeclaredRule {
   /** Version of the text. */
   val Version = 1
 
-  private val Mapper = new ObjectMapper
-
   /** The rule of a merge mode. */
   val Plain: DeclaredRule = of(Map.empty, ColumnFunction.Last)
 
@@ -161,7 +160,7 @@ object DeclaredRule {
 
   /** The rule, or why the text is none: a clause. */
   def parse(text: String): Either[String, DeclaredRule] =
-    Try(Mapper.readTree(text)).toOption.filter(node => node != null && node.isObject) match {
+    Try(Json.readTree(text)).toOption.filter(node => node != null && node.isObject) match {
       case None => Left("it is not a JSON object")
       case Some(node) =>
         val known   = Seq("version", "default", "delete", "retract", "columns", "groups")

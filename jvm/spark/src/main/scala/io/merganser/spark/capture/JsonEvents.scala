@@ -1,6 +1,7 @@
 package io.merganser.spark.capture
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 import io.merganser.spark.capture.Expressions._
 import io.merganser.spark.capture.Parsed._
 import org.apache.spark.sql.{Column, DataFrame}
@@ -157,9 +158,7 @@ private[capture] object JsonEvents {
   private val Names = "__names"
 
   private val Narrowest = Seq[DataType](BooleanType, LongType, DoubleType)
-  private val mapper    = new ObjectMapper
-
-  private def tree(text: String): Option[JsonNode] = Try(mapper.readTree(text)).toOption.filter(_ != null)
+  private def tree(text: String): Option[JsonNode] = Try(Json.readTree(text)).toOption.filter(_ != null)
 
   private def schemaOf(event: String): Option[JsonNode] = tree(event).map(_.path("schema")).filter(_.isObject)
 

@@ -1,7 +1,7 @@
 package io.merganser.spark.capture
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import io.merganser.merge.MerganserException
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.{Json, MerganserException}
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -68,8 +68,6 @@ object Preset {
   val Rows: Preset = Preset(name = "", header = Seq(RowKind -> "string"), kind = s"e.$RowKind",
     after = None, before = None, rowPrefixes = Seq("__merganser_"))
 
-  private val mapper = new ObjectMapper
-
   /**
    * A preset by its name or, where other settings of it are given, by a JSON object with its `name` and these.
    *
@@ -78,7 +76,7 @@ object Preset {
   def named(nameOrJson: String): Preset =
     if (!nameOrJson.trim.startsWith("{")) known(nameOrJson)
     else {
-      val settings = Try(mapper.readTree(nameOrJson)).getOrElse(
+      val settings = Try(Json.readTree(nameOrJson)).getOrElse(
         throw invalid("preset", nameOrJson, "a name, or a JSON object with a name and settings"))
       val name = settings.path("name").asText
       val own  = All.find(_.name == name).orElse(if (settings.has("kind")) Some(Preset(name, Nil, "")) else None)
@@ -87,7 +85,7 @@ object Preset {
 
   /** All presets; one that extends another one has its settings, except those that it names. */
   private[capture] lazy val All: Seq[Preset] =
-    mapper.readTree(getClass.getResource("/io/merganser/spark/capture/presets.json")).elements().asScala
+    Json.readTree(getClass.getResource("/io/merganser/spark/capture/presets.json")).elements().asScala
       .foldLeft(Seq.empty[Preset]) { (earlier, settings) =>
         val start = earlier.find(_.name == settings.path("extends").asText).getOrElse(Preset("", Nil, ""))
         earlier :+ configured(start.copy(name = settings.path("name").asText), settings)

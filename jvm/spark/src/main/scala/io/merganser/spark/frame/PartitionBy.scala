@@ -1,7 +1,6 @@
 package io.merganser.spark.frame
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import io.merganser.table.options.Names.lower
 
 /** `partitionBy` of a writer, as the equivalent option. */
@@ -16,7 +15,7 @@ private[spark] object PartitionBy {
    */
   def asOptions(parameters: Map[String, String]): Map[String, String] =
     asOptions(parameters - Sparks,
-      parameters.get(Sparks).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq))
+      parameters.get(Sparks).toSeq.flatMap(json => Json.readValue(json, classOf[Array[String]]).toSeq))
 
   /** @throws MerganserException OPTION_CONFLICT if options name other columns */
   def asOptions(parameters: Map[String, String], columns: Seq[String]): Map[String, String] = {

@@ -1,7 +1,8 @@
 package io.merganser.spark.python
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.merge.Json
 import io.merganser.spark.sql.procedures.{Arguments, GivenParts, Procedure}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{CreateMap, Expression, Literal}
@@ -11,11 +12,9 @@ import scala.collection.JavaConverters._
 
 /** Arguments and rows of calls as JSON. */
 private[python] object ProcedureRows {
-  private val mapper = new ObjectMapper
-
   /** @param json an object of strings, booleans, integers and objects of strings by parameter */
   def arguments(procedure: Procedure, json: String, parts: GivenParts): Arguments = {
-    val named = mapper.readTree(json).fields().asScala.toSeq.map(a => a.getKey -> literal(a.getValue))
+    val named = Json.readTree(json).fields().asScala.toSeq.map(a => a.getKey -> literal(a.getValue))
     Arguments.check(procedure, named, parts)
   }
 
@@ -33,17 +32,17 @@ private[python] object ProcedureRows {
   def strings(entries: JsonNode): Map[String, String] =
     entries.fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap
 
-  def strings(json: String): Map[String, String] = strings(mapper.readTree(json))
+  def strings(json: String): Map[String, String] = strings(Json.readTree(json))
 
   /** Rows as an array of objects, whose fields are the columns; times are in milliseconds since 1970. */
   def json(rows: Iterator[Row], columns: StructType): String = {
-    val array = mapper.createArrayNode()
+    val array = Json.createArrayNode()
     rows.foreach(row => array.add(node(row, columns)))
     array.toString
   }
 
   private def node(row: Row, columns: StructType): ObjectNode = {
-    val node = mapper.createObjectNode()
+    val node = Json.createObjectNode()
     columns.zip(row.toSeq).foreach { case (column, value) =>
       node.set[JsonNode](column.name, json(value, column.dataType))
     }
@@ -53,13 +52,13 @@ private[python] object ProcedureRows {
   private def json(value: Any, dataType: DataType): JsonNode = (value, dataType) match {
     case (row: Row, columns: StructType) => node(row, columns)
     case (values: collection.Seq[_], ArrayType(element, _)) =>
-      val array = mapper.createArrayNode()
+      val array = Json.createArrayNode()
       values.foreach(v => array.add(json(v, element)))
       array
     case (entries: collection.Map[_, _], _) =>
-      val node = mapper.createObjectNode()
-      entries.foreach { case (key, entry) => node.set[JsonNode](key.toString, mapper.valueToTree[JsonNode](entry)) }
+      val node = Json.createObjectNode()
+      entries.foreach { case (key, entry) => node.set[JsonNode](key.toString, Json.valueToTree[JsonNode](entry)) }
       node
-    case _ => mapper.valueToTree[JsonNode](value)
+    case _ => Json.valueToTree[JsonNode](value)
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.spark.python
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
@@ -30,7 +31,7 @@ final case class ProgramCall(what: String, counts: Seq[(String, String)], work: 
 
   override def run(session: SparkSession): Seq[Row] = {
     val answer = ServiceJobs.describe(session.sparkContext, what)(work.run())
-    val fields = ProgramCall.mapper.readTree(answer)
+    val fields = Json.readTree(answer)
     metrics.foreach { case (field, metric) => metric.set(ProgramCall.sum(fields, field)) }
     val execution = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(session.sparkContext, execution, metrics.values.toSeq)
@@ -39,8 +40,6 @@ final case class ProgramCall(what: String, counts: Seq[(String, String)], work: 
 }
 
 object ProgramCall {
-  private val mapper = new ObjectMapper
-
   /** The call, which runs once; `answer` is its JSON. */
   final class Work(call: () => String) extends Serializable {
     @transient private var done: Option[String] = None

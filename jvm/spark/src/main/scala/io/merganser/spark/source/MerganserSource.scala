@@ -1,7 +1,6 @@
 package io.merganser.spark.source
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import io.merganser.spark.change.ChangeData
 import io.merganser.spark.frame.{FrameWrite, PartitionBy}
 import io.merganser.spark.stream.{StreamSink, TableStream}
@@ -111,7 +110,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
   private def path(options: CaseInsensitiveStringMap): String =
     Option(options.get("path")).getOrElse {
       val several = Option(options.get("paths")).toSeq.flatMap(json =>
-        new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
+        Json.readValue(json, classOf[Array[String]]).toSeq)
       throw if (several.isEmpty) MerganserException("PATH_MISSING", "format" -> shortName())
       else MerganserException("PATHS_SEVERAL", "paths" -> several.mkString(", "))
     }

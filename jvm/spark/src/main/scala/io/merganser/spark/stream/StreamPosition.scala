@@ -1,6 +1,6 @@
 package io.merganser.spark.stream
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.merge.Json
 import org.apache.spark.sql.connector.read.streaming.Offset
 
 /**
@@ -18,7 +18,7 @@ private[stream] final case class StreamPosition(
 
   /** Stored in checkpoints: a change needs another version. */
   override def json(): String = {
-    val node = StreamPosition.mapper.createObjectNode().put("version", StreamPosition.Version)
+    val node = Json.createObjectNode().put("version", StreamPosition.Version)
     time.foreach(node.put("time", _))
     write.foreach(node.put("write", _))
     part.foreach(p => node.putObject("snapshot").put("next", p.next).put("of", p.of).put("groups", p.groups))
@@ -37,13 +37,11 @@ private[stream] final case class SnapshotPart(next: Int, of: Int, groups: String
 
 private[stream] object StreamPosition {
   private val Version = 1
-  private val mapper  = new ObjectMapper
-
   val Begin: StreamPosition = StreamPosition(None)
 
   /** @return None if it was not written by this class */
   def parse(json: String): Option[StreamPosition] = {
-    val node = mapper.readTree(json)
+    val node = Json.readTree(json)
     if (node == null || node.path("version").asInt != Version) None
     else Some(StreamPosition(
         Option(node.get("time")).map(_.asText),

@@ -1,7 +1,6 @@
 package io.merganser.spark.stream
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
@@ -72,7 +71,7 @@ final class StreamSink private (session: SparkSession, path: String, options: Ma
   /** By this a sink of Hudi that continues the stream finds the micro-batches that are committed. */
   private def forHudi(identifier: String, batchId: Long): Map[String, String] =
     if (options.keys.exists(lower(_) == Options.CommitMetadataPrefix.key)) Map.empty
-    else Map(HudiKey -> new ObjectMapper().createObjectNode().put(identifier, batchId.toString).toString)
+    else Map(HudiKey -> Json.createObjectNode().put(identifier, batchId.toString).toString)
 
   private def save(writing: SparkSession, written: Map[String, String], rows: DataFrame): Option[WriteResult] =
     FrameWrite.save(writing, path, if (mode == OutputMode.Complete) SaveMode.Overwrite else SaveMode.Append, written,

@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.merge.Json
 import io.merganser.table.options.AppTransaction
 import io.merganser.table.timeline.{CommitMetadata, InstantTime, Timeline}
 
@@ -21,8 +21,6 @@ object AppTransactions {
 
   /** Commits of other engines do not list transactions: this many are searched for one of ours. */
   private val Searched = 100
-
-  private val mapper = new ObjectMapper
 
   /**
    * The newest committed version of the application, if that is the transaction's or a later one. Reads the metadata of
@@ -69,7 +67,7 @@ object AppTransactions {
       hours: Long = 0L
   ): Map[String, String] = {
     val ours                 = newestOfOurs(now, before.map(_.timeline)).orElse(before.flatMap(_.ours))
-    val all                  = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
+    val all                  = ours.flatMap(listed).getOrElse(Json.createObjectNode())
     val start                = if (hours == 0) None else InstantTime.parse(instant).map(_.minusHours(hours))
     def isOver(t: Committed) = start.exists(from => InstantTime.parse(t.instant).exists(_.isBefore(from)))
     all.fieldNames.asScala.toList.filter(of(all, _).exists(isOver)).foreach(all.remove)
@@ -84,7 +82,7 @@ object AppTransactions {
   }
 
   private def listed(metadata: CommitMetadata): Option[ObjectNode] =
-    metadata.extra.get(Key).map(mapper.readTree).collect { case list: ObjectNode => list }
+    metadata.extra.get(Key).map(Json.readTree).collect { case list: ObjectNode => list }
 
   private def of(list: ObjectNode, app: String): Option[Committed] =
     Option(list.get(app)).map(t => Committed(t.path("version").asLong, t.path("instant").asText))

@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import io.merganser.merge.MerganserException
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.{Json, MerganserException}
 import io.merganser.table.index.{BucketRule, HashRing}
 import io.merganser.table.options.{BucketLayout, Options}
 import io.merganser.table.properties.TableConfig
@@ -21,8 +21,6 @@ object BucketMetadata {
   private[commit] val Rings        = s"$Folder/consistent_hashing_metadata"
   private val Rules                = s"$Folder/partition_bucket_index_meta/configs"
   private val RuleSuffix           = ".hashing_config"
-  private val mapper: ObjectMapper = new ObjectMapper()
-
   /**
    * A layout with the number of buckets that holds where the layout does not determine it.
    *
@@ -65,13 +63,13 @@ object BucketMetadata {
   /** Stores the rule of a table that is being created, where other engines look for it. */
   private[commit] def create(storage: Storage, config: TableConfig): Unit =
     config.properties.get(Options.BucketExpressions.key).foreach { expressions =>
-      val root = mapper.createObjectNode()
+      val root = Json.createObjectNode()
       root.put("expressions", expressions)
       config.properties.get(Options.BucketCount.key).foreach(count => root.put("defaultBucketNumber", count.toInt))
       root.put("rule", "regex").put("version", 1).put("instant", HashRing.First)
       storage.makeFolder(Rules)
       storage.replace(s"$Rules/${HashRing.First}$RuleSuffix",
-        mapper.writerWithDefaultPrettyPrinter().writeValueAsBytes(root))
+        Json.writerWithDefaultPrettyPrinter().writeValueAsBytes(root))
     }
 
   @tailrec private def anyRing(storage: Storage, folder: String): Option[HashRing] = {
@@ -87,7 +85,7 @@ object BucketMetadata {
   }
 
   private def json(storage: Storage, file: String): JsonNode =
-    try mapper.readTree(storage.readText(file))
+    try Json.readTree(storage.readText(file))
     catch { case NonFatal(e) => throw unreadable(storage, file, String.valueOf(e.getMessage)).causedBy(e) }
 
   private def unreadable(storage: Storage, file: String, reason: String) =

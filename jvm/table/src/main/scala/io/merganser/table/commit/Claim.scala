@@ -1,11 +1,11 @@
 package io.merganser.table.commit
 
+import io.merganser.merge.Json
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockFile, Storage}
@@ -39,7 +39,7 @@ private[table] final case class Claim(
   def isRunningHere: Boolean = Claim.running.contains(id)
 
   def content: Array[Byte] = {
-    val node = Claim.Json.createObjectNode()
+    val node = Json.createObjectNode()
     node.put("owner", "merganser").put("id", id).put("number", number).put("process", process)
     node.put("host", host).put("pid", pid).put("heartbeatMs", heartbeatMs)
     node.toString.getBytes(UTF_8)
@@ -48,7 +48,6 @@ private[table] final case class Claim(
 
 private[table] object Claim {
 
-  private val Json    = new ObjectMapper()
   private val running = ConcurrentHashMap.newKeySet[String]()
 
   /** Starts a run of this process, which counts as running until [[end]]. */

@@ -1,6 +1,6 @@
 package io.merganser.table.explain
 
-import io.merganser.merge.{RowLayout, Version}
+import io.merganser.merge.{Json, RowLayout, Version}
 import io.merganser.merge.buffer.{KeyTrace, Outcome, TraceStep}
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.change.ChangeReason
@@ -233,7 +233,7 @@ private final class ColumnOrigins(columns: StructType) {
     }
 
   def json: String = {
-    val node = ColumnOrigins.mapper.createObjectNode()
+    val node = Json.createObjectNode()
     columns.indices.filter(froms(_) != null).foreach { i =>
       node.putObject(columns(i).name).put("commit", froms(i)._1).put("file", froms(i)._2)
     }
@@ -242,8 +242,7 @@ private final class ColumnOrigins(columns: StructType) {
 }
 
 private object ColumnOrigins {
-  private val mapper = new com.fasterxml.jackson.databind.ObjectMapper
-  private val shown  = new ValueJson("UTC")
+  private val shown = new ValueJson("UTC")
 
   def isSame(before: InternalRow, after: InternalRow, at: Int, columns: StructType): Boolean = {
     val dataType               = columns(at).dataType

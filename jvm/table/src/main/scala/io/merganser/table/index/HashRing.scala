@@ -1,7 +1,6 @@
 package io.merganser.table.index
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -63,7 +62,7 @@ final case class HashRing(
   def fileName: String = s"$instant${HashRing.Suffix}"
 
   def toJson: String = {
-    val root = HashRing.mapper.createObjectNode()
+    val root = Json.createObjectNode()
     root.put("version", 0)
     root.put("partitionPath", partitionPath)
     root.put("instant", instant)
@@ -73,7 +72,7 @@ final case class HashRing(
     nodes.foreach { node =>
       array.addObject().put("value", node.value).put("fileIdPrefix", node.fileIdPrefix).put("tag", "NORMAL")
     }
-    HashRing.mapper.writerWithDefaultPrettyPrinter().writeValueAsString(root)
+    Json.writerWithDefaultPrettyPrinter().writeValueAsString(root)
   }
 }
 
@@ -84,8 +83,6 @@ object HashRing {
 
   val Suffix       = ".hashing_meta"
   val CommitSuffix = ".commit"
-
-  private val mapper = new ObjectMapper()
 
   /** The ring of a partition that has none: ranges of equal size, file ids that follow from partition and range. */
   def first(partitionPath: String, buckets: Int): HashRing = {
@@ -104,7 +101,7 @@ object HashRing {
    */
   def parse(json: String, file: Any): HashRing =
     try {
-      val root = mapper.readTree(json)
+      val root = Json.readTree(json)
       val nodes = root.path("nodes").elements().asScala.filter(_.path("tag").asText != "DELETE")
         .map(node => HashNode(node.path("value").asInt, node.path("fileIdPrefix").asText)).toVector.sortBy(_.value)
       if (nodes.isEmpty || nodes.exists(_.fileIdPrefix.isEmpty)) throw new IllegalArgumentException("it has no nodes")

@@ -2,8 +2,7 @@ package io.merganser.table.options
 
 import java.util.Locale
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 
 import scala.collection.JavaConverters._
 
@@ -35,7 +34,7 @@ object OptionKind {
   case object JsonStrings extends OptionKind("a JSON array of strings that are not empty, at least one") {
     def parse(value: String): Option[String] = scala.util.Try(split(value)).toOption.filter(_.nonEmpty).map(_ => value)
     def split(value: String): Seq[String] = {
-      val array    = new ObjectMapper().readTree(value)
+      val array    = Json.readTree(value)
       val elements = array.elements.asScala.toList
       if (!array.isArray || elements.exists(e => !e.isTextual || e.asText.isEmpty)) Nil else elements.map(_.asText)
     }

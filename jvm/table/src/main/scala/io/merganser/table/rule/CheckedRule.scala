@@ -1,6 +1,7 @@
 package io.merganser.table.rule
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 import io.merganser.merge.laws.{LawResult, RuleLaw}
 import io.merganser.table.properties.TableConfig
 
@@ -37,7 +38,7 @@ final case class CheckedRule(
 
   /** As tables store it: JSON. */
   def text: String = {
-    val node = CheckedRule.Mapper.createObjectNode().put("version", CheckedRule.Version).put("rule", rule)
+    val node = Json.createObjectNode().put("version", CheckedRule.Version).put("rule", rule)
       .put("at", at.toString).put("cases", cases).put("records", records)
     for ((key, names) <- Seq("held" -> held, "refuted" -> refuted)) {
       val array = node.putArray(key)
@@ -48,7 +49,6 @@ final case class CheckedRule(
 }
 
 object CheckedRule {
-  private val Mapper  = new ObjectMapper
   private val Version = 1
 
   def apply(config: TableConfig, results: Seq[LawResult], records: Int): CheckedRule = {
@@ -71,7 +71,7 @@ object CheckedRule {
   }
 
   private def parse(text: String): Option[CheckedRule] = Try {
-    val node                        = Mapper.readTree(text)
+    val node                        = Json.readTree(text)
     def names(key: String)          = node.get(key).elements().asScala.map(_.asText).toList
     def part(key: String): JsonNode = node.get(key)
     require(part("version").asInt == Version)

@@ -1,7 +1,8 @@
 package io.merganser.table.schema
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonGenerator}
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 
 import java.io.StringWriter
 import scala.collection.JavaConverters._
@@ -23,12 +24,12 @@ object InternalSchemaJson {
 
   /** @throws IllegalArgumentException or a Jackson error if the text is no such JSON */
   def parseAll(json: String): Seq[InternalSchema] = {
-    val schemas = new ObjectMapper().readTree(json).path("schemas")
+    val schemas = Json.readTree(json).path("schemas")
     if (!schemas.isArray) throw new IllegalArgumentException("it has no list of schemas")
     schemas.elements().asScala.map(schema).toVector
   }
 
-  def parse(json: String): InternalSchema = schema(new ObjectMapper().readTree(json))
+  def parse(json: String): InternalSchema = schema(Json.readTree(json))
 
   private def written(content: JsonGenerator => Unit): String = {
     val text = new StringWriter

@@ -5,8 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 import java.util.concurrent.ThreadLocalRandom
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import org.apache.hadoop.fs.FileAlreadyExistsException
 import org.slf4j.LoggerFactory
 
@@ -88,8 +87,6 @@ object StorageLock {
   private val ClockSkewMs = 500L
 
   private val Log  = LoggerFactory.getLogger(classOf[StorageLock])
-  private val Json = new ObjectMapper()
-
   private[table] def acquire(
       place: LockPlace,
       lease: Lease,

@@ -8,8 +8,7 @@ import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom, TimeUnit}
 import java.util.concurrent.locks.ReentrantLock
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Json, MerganserException}
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
@@ -235,8 +234,6 @@ private[table] object LockFile {
   private[table] val Process = UUID.randomUUID().toString
   private[table] val Host    = Try(InetAddress.getLocalHost.getHostName).getOrElse("unknown host")
   private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
-  private val Json           = new ObjectMapper()
-
   /** Tokens of the locks that this process holds or is creating: its files with other tokens are stale. */
   private val live = ConcurrentHashMap.newKeySet[String]()
 

@@ -1,7 +1,8 @@
 package io.merganser.table.timeline
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
+import io.merganser.merge.Json
 import org.apache.avro.Schema
 
 import scala.collection.JavaConverters._
@@ -12,7 +13,6 @@ import scala.collection.JavaConverters._
  */
 private[timeline] object JavaStrings {
 
-  private val Json     = new ObjectMapper
   private val Property = "avro.java.string"
 
   def of(schema: Schema): Schema = new Schema.Parser().parse(typed(Json.readTree(schema.toString)).toString)

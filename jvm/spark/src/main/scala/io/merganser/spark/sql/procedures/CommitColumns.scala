@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.merge.Json
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.write.{TableCommit, WriteNotes}
 import io.merganser.table.timeline.{CommitMetadata, InstantTime}
@@ -10,8 +10,6 @@ import java.time.temporal.ChronoUnit
 
 /** The metadata of our commits as result columns: operation, counts in rows, files, bytes, and milliseconds. */
 private[procedures] object CommitColumns {
-  private val mapper = new ObjectMapper
-
   /** Names and types of the counts. */
   val counts: Seq[(String, DataType)] = MergeCounts.all.map(_.column -> LongType)
 
@@ -32,7 +30,7 @@ private[procedures] object CommitColumns {
 
   /** The values of [[counts]]: null for commits without them, such as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
-    val json = metadata.flatMap(_.extra.get(TableCommit.CountsKey)).map(mapper.readTree)
+    val json = metadata.flatMap(_.extra.get(TableCommit.CountsKey)).map(Json.readTree)
     MergeCounts.all.map { count =>
       json.flatMap(node => Option(node.get(count.name))).map(node => Long.box(node.asLong)).orNull
     }

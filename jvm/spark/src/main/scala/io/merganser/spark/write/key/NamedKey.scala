@@ -1,6 +1,7 @@
 package io.merganser.spark.write.key
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import io.merganser.merge.Json
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.SparkSession
@@ -21,8 +22,6 @@ import scala.util.control.NonFatal
 final case class NamedKey(key: String, partitionPath: Option[String])
 
 object NamedKey {
-  private val mapper = new ObjectMapper
-
   /**
    * Parses a JSON object with the values of the key columns, and of the partition columns if the search is limited to
    * one partition; a JSON array of the key columns' values in their order; the value of the one key column; or the
@@ -44,7 +43,7 @@ object NamedKey {
     }
 
   private def json(text: String): Option[JsonNode] =
-    if (text.startsWith("{") || text.startsWith("[")) Try(mapper.readTree(text)).toOption else None
+    if (text.startsWith("{") || text.startsWith("[")) Try(Json.readTree(text)).toOption else None
 
   private def named(node: JsonNode): Seq[(String, JsonNode)] =
     node.fields().asScala.map(field => field.getKey -> field.getValue).toSeq
@@ -53,7 +52,7 @@ object NamedKey {
   private def ofText(session: SparkSession, config: TableConfig, schema: StructType, text: String): String =
     config.recordKeyFields match {
       case Seq(field) if !text.startsWith(s"$field:") =>
-        ofValues(session, config, schema, Seq(field -> mapper.getNodeFactory.textNode(text))).fold(_ => text, _.key)
+        ofValues(session, config, schema, Seq(field -> Json.getNodeFactory.textNode(text))).fold(_ => text, _.key)
       case _ => text
     }
 

@@ -1,6 +1,6 @@
 package io.merganser.merge.laws
 
-import io.merganser.merge.{KeyFold, Laws, MerganserException, RowLayout, Version}
+import io.merganser.merge.{KeyFold, Laws, MerganserException, NamedValue, RowLayout, Version}
 
 import scala.annotation.nowarn
 
@@ -44,7 +44,7 @@ final case class Violation(one: String, oneResult: String, other: String, otherR
  * @param meaning  a clause
  * @param versions number of versions in a case
  */
-sealed abstract class RuleLaw(val name: String, val meaning: String, val versions: Int) {
+sealed abstract class RuleLaw(val name: String, val meaning: String, val versions: Int) extends NamedValue {
 
   /** Whether merges rely on it; None where none does. */
   @nowarn("cat=unused-params")
@@ -63,8 +63,6 @@ sealed abstract class RuleLaw(val name: String, val meaning: String, val version
    * @throws io.merganser.merge.MerganserException MERGER_FAILED
    */
   def violation(rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation]
-
-  override def toString: String = name
 }
 
 object RuleLaw {

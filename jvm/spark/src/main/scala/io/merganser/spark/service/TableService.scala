@@ -1,5 +1,6 @@
 package io.merganser.spark.service
 
+import io.merganser.merge.NamedValue
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
 
@@ -16,7 +17,7 @@ private[service] sealed abstract class TableService(
     val name: String,
     val remedy: String,
     val pool: Option[String] = None
-) {
+) extends NamedValue {
 
   /** Whether it can be run on a table. */
   def appliesTo(table: OpenTable): Boolean
@@ -45,8 +46,6 @@ private[service] sealed abstract class TableService(
    * @param plans also what no write has planned
    */
   def run(scope: ServiceScope, plans: Boolean): ServiceRun
-
-  override def toString: String = name
 }
 
 private[service] object TableService {

@@ -76,7 +76,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
       "other name. `keep`: an upsert keeps the stored row's values; a new key gets null.",
     "hoodie.write.set.null.for.missing.columns")
   val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes",
-    OneOf(Seq("source", "ordered", "unconditional"), Map("always" -> "unconditional")), Some("source"),
+    OneOf(StatementDeletes.all.map(_.name), Map("always" -> "unconditional")), Some("source"),
     "Deletes of MERGE and DELETE. `source`: a DELETE clause of MERGE has its source row's ordering value and loses " +
       "to a stored row with a greater one; where the source lacks an ordering field, and in DELETE, they apply " +
       "whatever the ordering value. `ordered`: all have an ordering value, the source's or else the stored one, " +

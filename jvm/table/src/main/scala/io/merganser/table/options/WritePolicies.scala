@@ -1,5 +1,7 @@
 package io.merganser.table.options
 
+import io.merganser.merge.{NamedValue, NamedValues}
+
 /** What an insert does with a row whose key is stored. */
 sealed trait StoredKeyPolicy
 
@@ -25,45 +27,36 @@ object NullOrdering {
 }
 
 /** Which deletes of MERGE and DELETE have an ordering value, and may lose by it; the others are unconditional. */
-sealed trait StatementDeletes
+sealed abstract class StatementDeletes(val name: String) extends NamedValue
 
-object StatementDeletes {
+object StatementDeletes extends NamedValues[StatementDeletes] {
 
   /** Those of source rows that have all ordering fields. */
-  case object BySource extends StatementDeletes
+  case object BySource extends StatementDeletes("source")
 
   /** All; ordering fields that the source lacks have their stored values. */
-  case object Ordered extends StatementDeletes
+  case object Ordered extends StatementDeletes("ordered")
 
   /** None. */
-  case object Unconditional extends StatementDeletes
+  case object Unconditional extends StatementDeletes("unconditional")
 
-  private[table] def of(text: String): StatementDeletes = text match {
-    case "source"  => BySource
-    case "ordered" => Ordered
-    case _         => Unconditional
-  }
+  override val all: Seq[StatementDeletes] = Seq(BySource, Ordered, Unconditional)
 }
 
 /** How columns that the written rows lack are filled. */
-sealed trait MissingColumns
+sealed abstract class MissingColumns(val name: String) extends NamedValue
 
-object MissingColumns {
-  case object Reject extends MissingColumns
-  case object Null extends MissingColumns
+object MissingColumns extends NamedValues[MissingColumns] {
+  case object Reject extends MissingColumns("reject")
+  case object Null extends MissingColumns("null")
 
   /** Columns that the table was created with are rejected; an upsert keeps the others' values, an insert gets null. */
-  case object Added extends MissingColumns
+  case object Added extends MissingColumns("added")
 
   /** They are not provided: a stored row keeps its values. */
-  case object Keep extends MissingColumns
+  case object Keep extends MissingColumns("keep")
 
-  private[table] def of(text: String): MissingColumns = text match {
-    case "reject" => Reject
-    case "null"   => Null
-    case "added"  => Added
-    case "keep"   => Keep
-  }
+  override val all: Seq[MissingColumns] = Seq(Reject, Null, Added, Keep)
 }
 
 /** One of the writes that an application numbers, each with a greater version than the one before. */

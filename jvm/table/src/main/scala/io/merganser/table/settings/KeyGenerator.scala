@@ -1,6 +1,6 @@
 package io.merganser.table.settings
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{MerganserException, NamedValue}
 import io.merganser.table.options.{OptionEntry, Options, Settings}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
 
@@ -11,7 +11,7 @@ import io.merganser.table.properties.{PartitionKind, TableConfig}
  * @param simpleName of its class
  * @param avroName   simple name of the class for Avro records, whose keys are the same
  */
-sealed abstract class KeyGenerator(val name: String, simpleName: String, avroName: String) extends Serializable {
+sealed abstract class KeyGenerator(val name: String, simpleName: String, avroName: String) extends NamedValue {
 
   /** What tables before version 8 store besides the type. */
   def className: String = KeyGenerator.Package + simpleName
@@ -21,8 +21,6 @@ sealed abstract class KeyGenerator(val name: String, simpleName: String, avroNam
   private def names: Seq[String] = Seq(name, s"${name}_AVRO")
 
   private def classNames: Seq[String] = Seq(className, avroClassName)
-
-  override def toString: String = name
 }
 
 object KeyGenerator {

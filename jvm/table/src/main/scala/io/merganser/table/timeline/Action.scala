@@ -1,17 +1,17 @@
 package io.merganser.table.timeline
 
+import io.merganser.merge.NamedValue
+
 /**
  * What an instant does to its table.
  *
  * @param name    in file names
  * @param isWrite true if it writes rows of the table; false for services while they are pending
  */
-sealed abstract class Action(val name: String, val isWrite: Boolean) extends Serializable {
+sealed abstract class Action(val name: String, val isWrite: Boolean) extends NamedValue {
 
   /** The action in the name of its completed file: services that write data files complete as a commit. */
   def whenCompleted: Action = this
-
-  override def toString: String = name
 }
 
 object Action {

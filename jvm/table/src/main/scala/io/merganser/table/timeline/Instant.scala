@@ -1,14 +1,14 @@
 package io.merganser.table.timeline
 
+import io.merganser.merge.NamedValue
+
 import java.util.Locale
 
 /** The state of an action. If an instant has several files, the latest state counts. */
-sealed abstract class InstantState(val name: String, private[timeline] val rank: Int) extends Serializable {
+sealed abstract class InstantState(val name: String, private[timeline] val rank: Int) extends NamedValue {
 
   /** The name in results for users. */
   def shown: String = name.toUpperCase(Locale.ROOT)
-
-  override def toString: String = name
 }
 
 object InstantState {

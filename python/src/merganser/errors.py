@@ -6,11 +6,15 @@ A condition without its own class raises :class:`MerganserError`, which has its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
 from pyspark.errors import PySparkException
+
+_CLASSES: dict[str, type[MerganserError]] = {}
+BY_CONDITION: Mapping[str, type[MerganserError]] = MappingProxyType(_CLASSES)
+"""The class of each condition that has one."""
 
 
 class MerganserError(PySparkException):
@@ -25,7 +29,13 @@ class MerganserError(PySparkException):
         origin: The error that the server of Spark Connect sent; ``None`` in a classic session, where it is the cause.
     """
 
+    CONDITIONS: ClassVar[tuple[str, ...]] = ()
+    """The conditions of the jar that have this class."""
     origin: BaseException | None = None
+
+    def __init_subclass__(cls, of: tuple[str, ...] = ()) -> None:
+        cls.CONDITIONS = of
+        _CLASSES.update(dict.fromkeys(of, cls))
 
     def __init__(
         self,
@@ -60,25 +70,16 @@ class MerganserError(PySparkException):
         return str(self.args[0])
 
 
-class _ConditionError(MerganserError):
-    """Base of the classes for conditions of the jar, whose names are ``of``."""
-
-    CONDITIONS: ClassVar[tuple[str, ...]]
-
-    def __init_subclass__(cls, of: tuple[str, ...] = ()) -> None:
-        cls.CONDITIONS = of
-
-
-class TableNotFoundError(_ConditionError, of=("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")):
+class TableNotFoundError(MerganserError, of=("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")):
     """There is no table at the path, or none with the name."""
 
 
-class TableExistsError(_ConditionError, of=("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")):
+class TableExistsError(MerganserError, of=("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")):
     """There is a table at the path already."""
 
 
 class ColumnMissingError(
-    _ConditionError, of=("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
+    MerganserError, of=("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
 ):
     """A column that the operation needs is not among the incoming ones."""
 
@@ -87,20 +88,20 @@ class OrderingFieldMissingError(ColumnMissingError, of=("ORDERING_FIELD_MISSING"
     """An ordering field is not a column of the incoming rows."""
 
 
-class NullValueError(_ConditionError, of=("NULL_RECORD_KEY", "NULL_ORDERING_VALUE", "NULL_VALUE")):
+class NullValueError(MerganserError, of=("NULL_RECORD_KEY", "NULL_ORDERING_VALUE", "NULL_VALUE")):
     """A row lacks its key, a value of a column that is NOT NULL, or an ordering value where the table rejects null."""
 
 
-class SchemaConflictError(_ConditionError, of=("SCHEMA_CONFLICT",)):
+class SchemaConflictError(MerganserError, of=("SCHEMA_CONFLICT",)):
     """The columns of the incoming rows contradict those of the table."""
 
 
-class OptionError(_ConditionError, of=("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")):
+class OptionError(MerganserError, of=("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")):
     """An option is unknown or unsupported, or its value is invalid."""
 
 
 class ConfigurationConflictError(
-    _ConditionError,
+    MerganserError,
     of=(
         "CONFIG_CONFLICT",
         "PAYLOAD_CLASS_REFUSED",
@@ -114,11 +115,11 @@ class ConfigurationConflictError(
     """A setting contradicts the table or another setting, or is set twice to different values."""
 
 
-class DuplicateKeyError(_ConditionError, of=("DUPLICATE_KEY",)):
+class DuplicateKeyError(MerganserError, of=("DUPLICATE_KEY",)):
     """A key is already stored, and the insert's duplicate policy is ``fail``."""
 
 
-class CommitConflictError(_ConditionError, of=("COMMIT_CONFLICT",)):
+class CommitConflictError(MerganserError, of=("COMMIT_CONFLICT",)):
     """Another writer committed to the same file groups first; write again."""
 
 
@@ -130,20 +131,20 @@ class ClusteringConflictError(CommitConflictError, of=("CLUSTERING_CONFLICT",)):
     """Another writer ran the same clustering, rolled it back or changed its rows first; no row has changed."""
 
 
-class LockTimeoutError(_ConditionError, of=("LOCK_TIMEOUT",)):
+class LockTimeoutError(MerganserError, of=("LOCK_TIMEOUT",)):
     """Another writer held the table's lock for too long; write again."""
 
 
-class SliceFileMissingError(_ConditionError, of=("SLICE_FILE_MISSING",)):
+class SliceFileMissingError(MerganserError, of=("SLICE_FILE_MISSING",)):
     """A file of a slice is gone, probably cleaned while it was read."""
 
 
-class EventsRefusedError(_ConditionError, of=("EVENTS_REFUSED",)):
+class EventsRefusedError(MerganserError, of=("EVENTS_REFUSED",)):
     """Change events that cannot be applied, and no quarantine for them; nothing was written."""
 
 
 class ChangesValueError(
-    _ConditionError,
+    MerganserError,
     ValueError,
     of=(
         "CHANGES_COLUMN_MARKS_DELETES",
@@ -163,7 +164,7 @@ class ChangesValueError(
     """An argument of an application of changes has no such value, or a needed one is missing."""
 
 
-class ChangesTypeError(_ConditionError, TypeError, of=("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")):
+class ChangesTypeError(MerganserError, TypeError, of=("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")):
     """A frame of changes does not have the form that the preset takes."""
 
 
@@ -173,18 +174,6 @@ class RuleNotTraceableError(MerganserError):
 
 class MissingJarError(MerganserError):
     """The session runs without the jar, or the package ships none for this Spark line."""
-
-
-def _classes(base: type[_ConditionError]) -> Iterator[type[_ConditionError]]:
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _classes(kind)
-
-
-BY_CONDITION: Mapping[str, type[_ConditionError]] = MappingProxyType(
-    {condition: kind for kind in _classes(_ConditionError) for condition in kind.CONDITIONS}
-)
-"""The class of each condition that has one."""
 
 
 CALLS: Mapping[str, str] = MappingProxyType(
@@ -218,5 +207,5 @@ def error_for(
     parameters: Mapping[str, str] | None = None,
 ) -> MerganserError:
     """Return the exception for a condition of the jar; not raised yet."""
-    kind: type[MerganserError] = BY_CONDITION.get(condition, MerganserError)
+    kind = BY_CONDITION.get(condition, MerganserError)
     return kind(message, condition=condition, sql_state=sql_state, parameters=parameters)

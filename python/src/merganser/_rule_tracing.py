@@ -9,7 +9,9 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_stack, walk_tb
 from types import CodeType, FrameType
 from typing import Any, Callable, NoReturn
 
@@ -26,7 +28,7 @@ _REMEDIES: dict[type[ast.AST], str] = {
     ast.Assert: "Leave the check out: a rule merges what is stored",
     ast.comprehension: _WHEN,
     ast.BoolOp: _AND_OR,
-    ast.Not: _AND_OR,
+    ast.UnaryOp: _AND_OR,
     ast.Compare: "Write (a < b) & (b < c) for a < b < c, and column.isin(a, b) for 'in'",
 }
 _CALLS = {
@@ -51,8 +53,8 @@ def refuse(reason: str, remedy: str, function: Callable[..., Any] | None = None)
 def refuse_bool() -> NoReturn:
     """Refuse that a column is true or false: by an if, a loop, and, or, not, or a function that compares."""
     frame = _user_frame()
-    found = [remedy for node in _nodes(frame) for remedy in _remedies(node, frame.f_lineno)]
-    remedies = list(dict.fromkeys(found)) or [_WHEN, _AND_OR]
+    found = dict.fromkeys(_remedy(node, frame.f_lineno) for node in _nodes(frame))
+    remedies = list(filter(None, found)) or [_WHEN, _AND_OR]
     reason = "it asks whether a column is true, and a column has no value while the rule is traced"
     raise _error(frame.f_code.co_filename, frame.f_lineno, reason, "; ".join(remedies))
 
@@ -71,24 +73,20 @@ def traced(function: Callable[[Any, Any], Any], old: Any, new: Any, columns: tup
     parameters = inspect.signature(function).parameters.values()
     if len(parameters) != 2 or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
         refuse("it does not have two parameters", "Write def rule(old, new)", function)
-    called = _Calls(columns)
     try:
-        with called:
+        with _calls(columns) as of_columns:
             result = function(old, new)
     except RuleNotTraceableError:
         raise
     except Exception as error:
-        lines = [
-            (frame.f_code.co_filename, line)
-            for frame, line in _lines(error)
-            if not _is_own(frame) and not _is_pysparks(frame)
-        ]
-        file, line = lines[-1] if lines else (function.__code__.co_filename, function.__code__.co_firstlineno)
+        steps = list(walk_tb(error.__traceback__))
+        users = [(frame.f_code, line) for frame, line in steps if not _is_own(frame) and not _is_pysparks(frame)]
+        code, line = users[-1] if users else (function.__code__, function.__code__.co_firstlineno)
         remedy = "Use columns of old and new, constants, operators and the functions of merganser.rules"
-        if any(_is_pysparks(frame) for frame, _ in _lines(error)):
+        if any(_is_pysparks(frame) for frame, _ in steps):
             remedy += ", also in place of pyspark.sql.functions, which are for data frames"
-        raise _error(file, line, f"it fails with {type(error).__name__}: {error}", remedy) from error
-    for code, names in called.of_columns.items():
+        raise _error(code.co_filename, line, f"it fails with {type(error).__name__}: {error}", remedy) from error
+    for code, names in of_columns.items():
         _refuse_identity(code, names)
     return result
 
@@ -113,18 +111,7 @@ def _is_pysparks(frame: FrameType) -> bool:
 
 
 def _user_frame() -> FrameType:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_back is not None and _is_own(frame):
-        frame = frame.f_back
-    assert frame is not None
-    return frame
-
-
-def _lines(error: BaseException) -> Iterator[tuple[FrameType, int]]:
-    current = error.__traceback__
-    while current is not None:
-        yield current.tb_frame, current.tb_lineno
-        current = current.tb_next
+    return next(frame for frame, _ in walk_stack(sys._getframe(1)) if not _is_own(frame))
 
 
 # --- what stands in the line
@@ -138,59 +125,45 @@ def _nodes(frame: FrameType) -> Iterator[ast.AST]:
         return
 
 
-def _remedies(node: ast.AST, line: int) -> Iterator[str]:
+def _remedy(node: ast.AST, line: int) -> str | None:
     """For a part of the code that asks whether something in this line is true."""
-    tests: list[ast.expr] = []
-    kind: type[ast.AST] = type(node)
-    if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
-        tests = [node.test]
-    elif isinstance(node, ast.comprehension):
-        tests = node.ifs
-    elif isinstance(node, ast.BoolOp):
-        tests = [node]
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        tests, kind = [node], ast.Not
-    elif isinstance(node, ast.Compare) and (
-        len(node.ops) > 1 or any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
-    ):
-        tests = [node]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
-        if node.lineno <= line <= (node.end_lineno or node.lineno):
-            yield _CALLS[node.func.id]
-        return
-    if any(test.lineno <= line <= (test.end_lineno or test.lineno) for test in tests):
-        yield _REMEDIES[kind]
+    remedy = _REMEDIES.get(type(node))
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        return None
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        remedy = _CALLS.get(node.func.id)
+    if remedy is None:
+        return None
+    tests = getattr(node, "ifs", [getattr(node, "test", node)])
+    return remedy if any(test.lineno <= line <= (test.end_lineno or test.lineno) for test in tests) else None
 
 
 # --- `is`, which no column notices
 
 
-class _Calls:
-    """The functions of the user that are called while it is entered, with the names that are columns in them."""
+@contextmanager
+def _calls(columns: tuple[type, ...]) -> Iterator[dict[CodeType, set[str]]]:
+    """The functions of the user that are called meanwhile, with the names that are columns in them."""
+    found: dict[CodeType, set[str]] = {}
 
-    def __init__(self, columns: tuple[type, ...]) -> None:
-        self._columns = columns
-        self.of_columns: dict[CodeType, set[str]] = {}
+    def has_columns(value: Any) -> bool:
+        values = value.values() if type(value) is dict else value if type(value) in (list, tuple) else (value,)
+        return any(isinstance(one, columns) for one in values)
 
-    def __enter__(self) -> None:
-        self._before = sys.getprofile()
-        sys.setprofile(self._note)
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(self._before)
-
-    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+    def note(frame: FrameType, event: str, _: Any) -> None:
         if event in ("call", "return") and not _is_own(frame):
-            names = {name for name, value in frame.f_locals.items() if self._has_columns(value)}
+            names = {name for name, value in frame.f_locals.items() if has_columns(value)}
             if names:
-                self.of_columns.setdefault(frame.f_code, set()).update(names)
+                found.setdefault(frame.f_code, set()).update(names)
 
-    def _has_columns(self, value: Any) -> bool:
-        if type(value) in (list, tuple):
-            return any(isinstance(inner, self._columns) for inner in value)
-        if type(value) is dict:
-            return any(isinstance(inner, self._columns) for inner in value.values())
-        return isinstance(value, self._columns)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
 
 
 def _refuse_identity(code: CodeType, names: set[str]) -> None:
@@ -198,23 +171,17 @@ def _refuse_identity(code: CodeType, names: set[str]) -> None:
     remedy = "Write column.isNull() or column.isNotNull()"
     if not _has_identity(code):
         return
-    tree = _tree(code)
-    if tree is None:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, TypeError, SyntaxError):  # a lambda in the middle of an expression has no source of its own
         reason = "it uses 'is', and its source is not there to see on what"
-        raise _error(code.co_filename, code.co_firstlineno, reason, remedy)
+        raise _error(code.co_filename, code.co_firstlineno, reason, remedy) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
             compared = {inner for inner in ast.walk(node) if isinstance(inner, ast.Name)}
             if {name.id for name in compared} & names:
                 line = code.co_firstlineno + node.lineno - 1
                 raise _error(code.co_filename, line, "it uses 'is' on a column, which is no value", remedy)
-
-
-def _tree(code: CodeType) -> ast.AST | None:
-    try:
-        return ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, TypeError, SyntaxError):
-        return None  # a lambda in the middle of an expression has no source of its own
 
 
 def _has_identity(code: CodeType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
@@ -18,6 +19,7 @@ _INFIX = {
     **{"!=": "<>", "and": "AND", "or": "OR", "like": "LIKE", "ilike": "ILIKE", "rlike": "RLIKE"},
 }
 _AS_THEY_ARE = (T.BinaryType, T.BooleanType, T.DecimalType, T.DoubleType, T.IntegerType, T.StringType)
+_QUOTED = "`(?:[^`]|``)*`"
 _PREFIX = {"not": "NOT ", "!": "NOT ", "negative": "- ", "~": "~", "bitwiseNOT": "~"}
 
 
@@ -92,25 +94,9 @@ def _literal(node: Any, _: Write) -> str:
 
 
 def _reference(node: Any) -> str:
-    return ".".join(quoted(part) for part in _parts(str(node._unparsed_identifier)))
-
-
-def _parts(name: str) -> list[str]:
-    """The parts of a column's name, as Spark splits it: at dots outside of backticks, of which two are one inside."""
-    parts: list[str] = []
-    part, is_quoted, place = "", False, 0
-    while place < len(name):
-        letter = name[place]
-        if is_quoted and name.startswith("``", place):
-            part, place = part + "`", place + 1
-        elif letter == "`":
-            is_quoted = not is_quoted
-        elif letter == "." and not is_quoted:
-            parts, part = [*parts, part], ""
-        else:
-            part += letter
-        place += 1
-    return [*parts, part]
+    """A column's name by its parts, as Spark splits it: at dots outside of backticks, of which two are one inside."""
+    parts = re.findall(f"(?:{_QUOTED}|[^.`])+", str(node._unparsed_identifier))
+    return ".".join(quoted(re.sub(_QUOTED, lambda found: found[0][1:-1].replace("``", "`"), part)) for part in parts)
 
 
 def _lambda(node: Any, write: Write) -> str:

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 from typing import Any, Union
 
+from merganser._expressions import literal
 from merganser._rule_tracing import refuse, refuse_bool
 
 Value = Union["RuleColumn", str, int, float, bool, Decimal, datetime.date, None]
@@ -28,18 +29,13 @@ def sql_of(value: Any) -> str:
     """
     if isinstance(value, RuleColumn):
         return value._sql
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return f"CAST('{value}' AS DOUBLE)"
-        return f"{value!r}D" if value >= 0 else f"({value!r}D)"
-    if isinstance(value, Decimal) and value.is_finite():
-        return f"{value:f}BD" if value >= 0 else f"({value:f}BD)"
+    if value is None or isinstance(value, bool):
+        return literal(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    if isinstance(value, (int, float)) or (isinstance(value, Decimal) and value.is_finite()):
+        number = str(value) if isinstance(value, int) else literal(value)
+        return number if value >= 0 else f"({number})"
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, datetime.datetime):

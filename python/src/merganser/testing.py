@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -35,17 +36,8 @@ def assert_laws(
         KeyError: ``laws`` has a name that no law has.
         MerganserError: As :func:`merganser.laws.check_rule`.
     """
-    done = check_rule(
-        spark,
-        schema,
-        keys,
-        rule,
-        ordering_by=ordering_by,
-        merge_mode=merge_mode,
-        options=options,
-        cases=cases,
-        seed=seed,
-    )
+    settings: dict[str, Any] = {"ordering_by": ordering_by, "merge_mode": merge_mode, "options": options}
+    done = check_rule(spark, schema, keys, rule, cases=cases, seed=seed, **settings)
     wanted = done.laws if laws is None else tuple(done[name] for name in laws)
     broken = [law for law in wanted if law.holds is False or (laws is not None and law.holds is None)]
     if broken:

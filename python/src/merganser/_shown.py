@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from datetime import date, datetime
 from enum import Enum
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from merganser._wire import built
 
@@ -20,6 +20,11 @@ _MOST = 3
 class Shown:
     """What results have in common. Their subclasses are frozen dataclasses."""
 
+    _computed: ClassVar[tuple[str, ...]] = ()
+    """Properties that belong to the values of a result."""
+    _below: ClassVar[tuple[str, ...]] = ()
+    """Values that :meth:`to_string` shows below the line: each has, or is, results or lines."""
+
     @classmethod
     def from_wire(cls: type[_Result], row: Mapping[str, Any]) -> _Result:
         """Build one from a row of a call."""
@@ -27,11 +32,11 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain dicts, lists, strings, numbers and times."""
-        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+        return {name: plain(value) for name, value in self._values().items()}
 
     def to_string(self) -> str:
         """The whole result as text, in several lines where it is longer than one."""
-        return str(self)
+        return "\n".join([str(self), *map(lines, filter(None, (getattr(self, name) for name in self._below)))])
 
     def show(self) -> None:
         """Print :meth:`to_string`."""
@@ -43,19 +48,17 @@ class Shown:
 
     def _line(self) -> str:
         """What the one line has: what is not zero and not empty."""
-        found = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
-        parts = [_part(name, value) for name, value in found if not is_empty(value)]
+        parts = [_part(name, value) for name, value in self._values().items() if not is_empty(value)]
         return f"{type(self).__name__}: {', '.join(parts) or 'nothing'}"
 
     def _repr_html_(self) -> str:
-        """A table of names and values, without what is empty."""
-        found = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
-        rows = "".join(
-            f"<tr><th>{words(name)}</th><td>{cell(shown(name, value))}</td></tr>"
-            for name, value in found
-            if not is_empty(value)
-        )
-        return f"<table>{rows}</table>"
+        """A table: of names and values, without what is empty, unless a result has a better one."""
+        found = {words(name): cell(shown(name, one)) for name, one in self._values().items() if not is_empty(one)}
+        return f"<table>{''.join(f'<tr><th>{name}</th><td>{one}</td></tr>' for name, one in found.items())}</table>"
+
+    def _values(self) -> dict[str, Any]:
+        names = (*(one.name for one in fields(self)), *self._computed)  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names}
 
 
 class Results(list[_T]):
@@ -83,6 +86,13 @@ class Results(list[_T]):
         return html_table(names, self)
 
 
+def lines(found: Any) -> str:
+    """A result, a line, or several of them as text."""
+    if isinstance(found, (list, tuple)):
+        return "\n".join(map(lines, found))
+    return found.to_string() if isinstance(found, Shown) else str(found)
+
+
 def one_line(text: str) -> str:
     """A text without line breaks."""
     return " ".join(line.strip() for line in text.splitlines())
@@ -102,8 +112,6 @@ def plain(value: Any) -> Any:
     """A value of a result as dicts, lists, strings, numbers and times."""
     if isinstance(value, Shown):
         return value.to_dict()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -155,4 +163,4 @@ def size(count: float) -> str:
 
 
 def _part(name: str, value: object) -> str:
-    return f"{name.removesuffix('_ms') if name.endswith('_ms') else name}={shown(name, value)}"
+    return f"{name.removesuffix('_ms')}={shown(name, value)}"

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from merganser._shown import Shown
 from merganser._wire import built
+from merganser.counts import OF_ROWS
 from merganser.results import CommitResult
+
+
+class _OfCommit:
+    """A count of the commit; 0 without one."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: ApplyResult | None, owner: type) -> int:
+        commit = None if result is None else result.commit
+        return 0 if commit is None else int(getattr(commit, self._name))
 
 
 @dataclass(frozen=True)
@@ -18,6 +29,8 @@ class ApplyResult(Shown):
 
     Every event is one of applied, skipped and quarantined.
     """
+
+    _computed = ("applied", *OF_ROWS, "is_repetition")
 
     preset: str | None
     """Name of the preset; ``None`` for rows with ``keys`` and ``sequence_by``."""
@@ -50,45 +63,23 @@ class ApplyResult(Shown):
         """Events that were given to the table's rule."""
         return self.upserts + self.deletes + self.truncates
 
-    @property
-    def inserted(self) -> int:
-        """Rows whose key was new. On merge-on-read tables see :attr:`appended`."""
-        return 0 if self.commit is None else self.commit.inserted
-
-    @property
-    def updated(self) -> int:
-        """Stored rows that a newer version replaced."""
-        return 0 if self.commit is None else self.commit.updated
-
-    @property
-    def deleted(self) -> int:
-        """Stored rows removed."""
-        return 0 if self.commit is None else self.commit.deleted
-
-    @property
-    def late(self) -> int:
-        """Keys whose events were older than the stored row, which stayed."""
-        return 0 if self.commit is None else self.commit.late
-
-    @property
-    def duplicates(self) -> int:
-        """Events that lost to a later event of their key in the same batch."""
-        return 0 if self.commit is None else self.commit.duplicates
-
-    @property
-    def appended(self) -> int:
-        """Versions appended to the logs of a merge-on-read table, whose outcome is known when they are read."""
-        return 0 if self.commit is None else self.commit.appended
+    inserted = _OfCommit()
+    """Rows whose key was new. On merge-on-read tables see :attr:`appended`."""
+    updated = _OfCommit()
+    """Stored rows that a newer version replaced."""
+    deleted = _OfCommit()
+    """Stored rows removed."""
+    late = _OfCommit()
+    """Keys whose events were older than the stored row, which stayed."""
+    duplicates = _OfCommit()
+    """Events that lost to a later event of their key in the same batch."""
+    appended = _OfCommit()
+    """Versions appended to the logs of a merge-on-read table, whose outcome is known when they are read."""
 
     @property
     def is_repetition(self) -> bool:
         """Whether this batch had been applied before, so that nothing was written."""
         return self.commit is not None and self.commit.is_repetition
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields and counts, as values that JSON has."""
-        counts = {name: getattr(self, name) for name in ("applied", *_ROWS, "is_repetition")}
-        return {**super().to_dict(), **counts}
 
     def _line(self) -> str:
         parts = [f"{self.events} events: {self.upserts} upserts, {self.deletes} deletes"]
@@ -96,13 +87,5 @@ class ApplyResult(Shown):
         parts += [f"{count} {what}" for what, count in more.items() if count]
         parts += [f"{count} skipped ({what})" for what, count in self.skipped.items()]
         parts += [f"{count} quarantined ({reason})" for reason, count in self.quarantined.items()]
-        rows = [f"{getattr(self, name)} {name}" for name in _ROWS if getattr(self, name)]
+        rows = [f"{getattr(self, name)} {name}" for name in OF_ROWS if getattr(self, name)]
         return ", ".join(parts) + "; rows: " + (", ".join(rows) or "none changed")
-
-    def _repr_html_(self) -> str:
-        shown = {key: value for key, value in self.to_dict().items() if key != "commit" and value not in ({}, None)}
-        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(value))}</td></tr>" for key, value in shown.items())
-        return f"<table>{rows}</table>"
-
-
-_ROWS = ("inserted", "updated", "deleted", "late", "duplicates", "appended")

@@ -11,6 +11,10 @@ Number = TypeVar("Number", int, Optional[int])
 """``int | None`` where another engine may have written, which does not count it."""
 
 
+OF_ROWS = ("inserted", "updated", "deleted", "late", "duplicates", "appended")
+"""The counts that say what became of incoming rows, as summaries show them."""
+
+
 @dataclass(frozen=True)
 class Outcomes(Shown, Generic[Number]):
     """What became of rows."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from merganser._shown import Shown, html_table, size
+from merganser._shown import Shown, html_table, lines, size
 from merganser._transport import transport_for
 from merganser._wire import built, measured, wire
 from merganser.config import Options, merged_options
@@ -50,6 +50,8 @@ class DryRun(Counts[int]):
     The counts are those that readers would see, also of versions that go to logs, which a commit counts as appended.
     """
 
+    _below = ("rows",)
+
     rows_replaced: int
     """Rows of file groups that an overwrite replaces."""
     partitions: int
@@ -63,17 +65,11 @@ class DryRun(Counts[int]):
         """Build one from the rows of ``CALL dry_run(statement => …)``."""
         return cls.from_wire(measured(rows))
 
-    def to_string(self) -> str:
-        """A line of counts, and a line for each of the rows."""
-        return "\n".join(map(str, (self, *self.rows)))
-
     def _line(self) -> str:
-        """The counts that are not zero."""
-        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "rows"}
-        return ", ".join(f"{name}={count}" for name, count in counts.items() if count) or "no row would change"
+        counts = ", ".join(f"{name}={count}" for name, count in self._values().items() if count and name != "rows")
+        return counts or "no row would change"
 
     def _repr_html_(self) -> str:
-        """The rows as an HTML table."""
         rows = ({**vars(one), "before": _shown(one.before), "after": _shown(one.after)} for one in self.rows)
         return html_table(("outcome", "key", "before", "after", "reason"), rows, str(self))
 
@@ -130,9 +126,6 @@ class ServiceDryRun(Shown):
     service: str
     steps: tuple[ServiceStep, ...]
 
-    def __bool__(self) -> bool:
-        return bool(self.steps)
-
     def __iter__(self) -> Iterator[ServiceStep]:
         return iter(self.steps)
 
@@ -178,21 +171,18 @@ class ServiceDryRun(Shown):
 
     def to_string(self) -> str:
         """A line for each step."""
-        return "\n".join(map(str, self.steps)) or str(self)
+        return lines(self.steps) or str(self)
 
     def _line(self) -> str:
-        """The number of steps and of rows by their action, and the files."""
         steps, rows = (", ".join(f"{k}={n}" for k, n in counts.items()) for counts in (self.counts, self.row_counts))
-        unknown = (
-            "" if all(s.action != "count" or s.before is not None for s in self.steps) else "rows are not compared"
-        )
+        is_unknown = any(step.action == "count" and step.before is None for step in self.steps)
+        compared = f"rows: {rows}" if rows else "rows are not compared" if is_unknown else ""
         files = f"{self.files} files, {size(self.bytes)}" if self.files else ""
         target = next((f"to {step.item} ({step.detail})" for step in self.steps if step.action == "restore"), "")
-        parts = filter(None, (target, steps, f"rows: {rows}" if rows else unknown, files))
+        parts = filter(None, (target, steps, compared, files))
         return f"{self.service}: {'; '.join(parts) or 'nothing to do'}"
 
     def _repr_html_(self) -> str:
-        """The steps as an HTML table."""
         return html_table(("action", "item", "partition_path", "files", "bytes", "detail"), self.steps, self.service)
 
 
@@ -220,43 +210,33 @@ class RuleDifference(Shown):
 class RuleComparison(Shown):
     """The rows of a table under its own rule and under another one, as far as versions are retained."""
 
+    _below = ("examples", "notes")
+
     rules: str
     """The table's rule and the other one, in a few words."""
     rows: int
     """Rows of the table."""
-    compared: int
+    compared: int = field(metadata=wire("rows_compared"))
     """Keys with several retained versions: only they can differ."""
-    differing: int
+    differing: int = field(metadata=wire("rows_differing"))
     file_groups: int
     notes: tuple[str, ...]
     """What could not be seen, a sentence each."""
-    examples: tuple[RuleDifference, ...]
+    examples: tuple[RuleDifference, ...] = field(metadata=wire(of=RuleDifference.from_wire))
     """Some of the rows that differ, by partition and key."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RuleComparison:
         """Build one from the rows of the call."""
-        named = {row["measure"]: row for row in rows if row["measure"] not in (None, "note")}
-        return cls(
-            rules=named["rules"]["detail"],
-            rows=named["rows"]["value"],
-            compared=named["rows_compared"]["value"],
-            differing=named["rows_differing"]["value"],
-            file_groups=named["file_groups"]["value"],
-            notes=tuple(row["detail"] for row in rows if row["measure"] == "note"),
-            examples=tuple(RuleDifference.from_wire(row) for row in rows if row["measure"] is None),
-        )
-
-    def to_string(self) -> str:
-        """The line, then the rows that differ, then the notes."""
-        return "\n".join([*map(str, (self, *self.examples)), *self.notes])
+        measures = {row["measure"]: row["detail"] if row["measure"] == "rules" else row["value"] for row in rows}
+        notes = [row["detail"] for row in rows if row["measure"] == "note"]
+        examples = [row for row in rows if row["measure"] is None]
+        return built(cls, {**measures, "notes": notes, "examples": examples})
 
     def _line(self) -> str:
-        """The rules, and how many rows differ."""
         return f"{self.rules}: {self.differing} of {self.compared} compared rows differ, of {self.rows} rows in all"
 
     def _repr_html_(self) -> str:
-        """The rows that differ as an HTML table."""
         rows = ({**vars(one), "stored": _shown(one.stored), "other": _shown(one.other)} for one in self.examples)
         return html_table(("key", "columns", "stored", "other"), rows, str(self))
 

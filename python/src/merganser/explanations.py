@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from html import escape
+from itertools import groupby
 from typing import Any, Union
 
 from merganser._shown import Shown, html_table
@@ -25,6 +26,10 @@ class ColumnOrigin(Shown):
     """Requested time of the write."""
     file: str
     """Name of the base or log file."""
+
+
+def _origins(columns: str) -> dict[str, ColumnOrigin]:
+    return {name: ColumnOrigin(**of) for name, of in json.loads(columns).items()}
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,12 @@ class RecordVersion(Shown):
     """The columns that it provides; ``None`` for a delete."""
     result: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The row afterwards; ``None`` if there is none."""
-    origins: Mapping[str, ColumnOrigin] | None = field(metadata=wire(of=lambda text: _origins(json.loads(text))))
+    origins: Mapping[str, ColumnOrigin] | None = field(metadata=wire(of=_origins))
     """For each column of ``result`` where its value came from."""
     is_current: bool
     """Whether readers see its row now."""
 
     def _line(self) -> str:
-        """The commit, the decision, what the version provides, and why."""
         provided = f" {_shown(self.provided)}" if self.provided is not None else ""
         kind = "" if self.version == "row" else f" {self.version}"
         return f"{self.commit}  {self.decision:<9}{kind}{provided}  ({self.reason})"
@@ -99,24 +103,22 @@ class RecordExplanation(Shown):
     :meth:`show` prints a tree; notebooks show it as a picture.
     """
 
-    key: str
+    _computed = ("found",)
+
+    key: str = field(metadata=wire("record_key"))
     """The record key as the table stores it."""
-    versions: tuple[RecordVersion, ...]
+    versions: tuple[RecordVersion, ...] = field(metadata=wire(of=RecordVersion.from_wire))
     """By file group, oldest first; file groups that were replaced come before those that readers see."""
     next_compaction: Mapping[str, str]
     """What the next compaction changes for the key, by file group."""
-    searched: SearchedFiles
+    searched: SearchedFiles = field(metadata=wire(of=SearchedFiles.from_wire))
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RecordExplanation:
         """Build one from the rows of the call."""
         found = [row for row in rows if row["partition_path"] is not None]
-        return cls(
-            key=rows[0]["record_key"],
-            versions=tuple(RecordVersion.from_wire(row) for row in found),
-            next_compaction={_group(row["partition_path"], row["file_id"]): row["next_compaction"] for row in found},
-            searched=built(SearchedFiles, rows[0]["searched"]),
-        )
+        groups = {_group(row["partition_path"], row["file_id"]): row["next_compaction"] for row in found}
+        return built(cls, {**rows[0], "versions": found, "next_compaction": groups})
 
     @property
     def found(self) -> bool:
@@ -128,12 +130,7 @@ class RecordExplanation(Shown):
         """The rows of the key that readers see; more than one if it is in several partitions or stored twice."""
         return [version.result for version in self.versions if version.is_current and version.result is not None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain dicts, lists, strings and numbers."""
-        return {**super().to_dict(), "found": self.found}
-
     def _line(self) -> str:
-        """How many versions are retained, and the row."""
         if not self.found:
             return f"key {self.key!r}: no version is retained"
         now = "; ".join(f"row now: {_shown(row)}" for row in self.rows) or "row now: none"
@@ -142,25 +139,19 @@ class RecordExplanation(Shown):
     def to_string(self) -> str:
         """A tree: file groups, their slices, and a line for each version."""
         if not self.found:
-            return f"key {self.key!r}: no version is retained\nsearched {self.searched}"
+            return f"{self}\nsearched {self.searched}"
         lines = [f"key {self.key!r}"]
         for group, versions in self._groups().items():
             lines.append(f"└ {group}")
-            slice_of = None
-            for version in versions:
-                if version.slice != slice_of:
-                    slice_of = version.slice
-                    lines.append(f"  └ file slice {slice_of}")
-                mark = "*" if version.is_current else " "
-                lines.append(f"   {mark}{'log ' if version.in_log else 'base'} {version}")
+            for name, members in groupby(versions, lambda version: version.slice):
+                lines.append(f"  └ file slice {name}")
+                lines += [f"   {'*' if v.is_current else ' '}{'log ' if v.in_log else 'base'} {v}" for v in members]
             lines.append(f"  next compaction: {self.next_compaction[group]}")
         current = [version for version in self.versions if version.is_current]
         lines += [f"row now: {_shown(version.result)}" for version in current] or ["row now: none"]
-        for version in current:
-            for name, origin in (version.origins or {}).items():
-                lines.append(f"  {name}: of commit {origin.commit}, in {origin.file}")
-        lines.append(f"searched {self.searched}")
-        return "\n".join(lines)
+        origins = ((name, of) for version in current for name, of in (version.origins or {}).items())
+        lines += [f"  {name}: of commit {of.commit}, in {of.file}" for name, of in origins]
+        return "\n".join([*lines, f"searched {self.searched}"])
 
     def _repr_html_(self) -> str:
         """A timeline of each file group, as SVG, above a table of its versions."""
@@ -198,14 +189,9 @@ def _group(partition_path: str, file_id: str) -> str:
     return f"{partition_path}/{file_id}" if partition_path else file_id
 
 
-def _origins(columns: Mapping[str, Any]) -> dict[str, ColumnOrigin]:
-    return {name: ColumnOrigin(**of) for name, of in columns.items()}
-
-
 def _shown(values: Mapping[str, Any] | None) -> str:
-    if values is None:
-        return "-"
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    of_columns = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in (values or {}).items())
+    return "-" if values is None else ", ".join(of_columns)
 
 
 _COLORS = {

@@ -10,7 +10,7 @@ from typing import Optional
 
 from merganser._shown import Results, Shown, html_table
 from merganser._wire import utc, wire
-from merganser.counts import CommitCounts
+from merganser.counts import OF_ROWS, CommitCounts
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class HistoryEntry(CommitCounts[Optional[int]], _Action):
     """How far behind the stored row the late-arriving versions of a write were, as in its result."""
 
     def _line(self) -> str:
-        """When, what, how much, by whom."""
         when = self.instant if self.requested_at is None else f"{self.requested_at:%Y-%m-%d %H:%M:%S} {self.instant}"
         parts = [when, self.operation or self.action]
         if self.state != "COMPLETED":
             parts.append(self.state.lower())
-        parts += [f"{count} {name}" for name, count in self._amounts() if count]
+        amounts = ((_AMOUNTS.get(name) or name.replace("_", " "), getattr(self, name)) for name in _COUNTS)
+        parts += [f"{count} {name}" for name, count in amounts if count]
         if self.elapsed_ms is not None:
             parts.append(f"{self.elapsed_ms / 1000:.1f} s")
         if self.user:
@@ -88,56 +88,17 @@ class HistoryEntry(CommitCounts[Optional[int]], _Action):
             parts.append(f"({self.comment})")
         return "  ".join(parts)
 
-    def _amounts(self) -> list[tuple[str, int | None]]:
-        return [
-            ("inserted", self.inserted),
-            ("updated", self.updated),
-            ("deleted", self.deleted),
-            ("late", self.late),
-            ("duplicates", self.duplicates),
-            ("appended", self.appended),
-            ("files written", self.files),
-            ("bytes written", self.bytes_written),
-            ("file groups replaced", self.groups_replaced),
-            ("files deleted", self.files_deleted),
-            ("bytes deleted", self.bytes_deleted),
-            ("planned", self.planned),
-        ]
-
 
 class History(Results[HistoryEntry]):
     """The actions on a table, newest first. Notebooks show it as a table, ``print`` as a line for each action."""
 
     def __str__(self) -> str:
-        """One line for each action."""
         return "\n".join(map(str, self)) or "no actions"
 
     def _repr_html_(self) -> str:
-        """An HTML table, without the columns in which no action has a value."""
-        return html_table(_COLUMNS, self)
+        first = ("instant", "requested_at", "elapsed_ms", "action", "operation", "state", "user")
+        return html_table((*first, *_COUNTS, "partitions", "readable", "comment"), self)
 
 
-_COLUMNS = (
-    "instant",
-    "requested_at",
-    "elapsed_ms",
-    "action",
-    "operation",
-    "state",
-    "user",
-    "inserted",
-    "updated",
-    "deleted",
-    "late",
-    "duplicates",
-    "appended",
-    "files",
-    "bytes_written",
-    "groups_replaced",
-    "files_deleted",
-    "bytes_deleted",
-    "partitions",
-    "planned",
-    "readable",
-    "comment",
-)
+_COUNTS = (*OF_ROWS, "files", "bytes_written", "groups_replaced", "files_deleted", "bytes_deleted", "planned")
+_AMOUNTS = {"files": "files written", "groups_replaced": "file groups replaced"}

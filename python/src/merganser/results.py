@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import partial
 from typing import Any
 
 from merganser._shown import Shown, shown, size
@@ -16,6 +15,8 @@ from merganser.dry_runs import DryRun
 
 @dataclass(frozen=True)
 class _Commit(Shown):
+    _below = ("dry_run",)
+
     instant: str
     """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; identifies the commit.
 
@@ -23,6 +24,9 @@ class _Commit(Shown):
     """
     operation: str
     """``upsert``, ``insert``, ``update``, ``merge``, …"""
+
+    def _commit(self) -> str:
+        return f"{self.operation} {self.instant or 'nothing committed'}"
 
 
 @dataclass(frozen=True)
@@ -65,23 +69,20 @@ class CommitResult(CommitCounts[int], _Commit):
 
     def __repr__(self) -> str:
         """Show every count, and the other fields that are not empty."""
-        counts = [field for field in fields(self) if field.default is MISSING]
-        notes = [field for field in fields(self) if field.default is not MISSING and getattr(self, field.name)]
-        shown = (f"{field.name}={getattr(self, field.name)!r}" for field in counts + notes)
+        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.default is MISSING}
+        shown = (f"{name}={value!r}" for name, value in {**counts, **self._notes()}.items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _line(self) -> str:
-        """The operation, the counts that are not zero, files, bytes and seconds, and what is to be known."""
         amount = f"{self.files} file{'' if self.files == 1 else 's'}, {size(self.bytes_written)}"
-        counts = self._not_zero(CommitCounts)
-        notes = [one.name for one in fields(self) if one.default is not MISSING]
-        more = "".join(f"; {name}: {shown(name, getattr(self, name))}" for name in notes if getattr(self, name))
-        instant = self.instant or "nothing committed"
-        return f"{self.operation} {instant}: {counts}; {amount}, {self.elapsed_ms / 1000:.1f} s{more}"
+        more = "".join(f"; {name}: {shown(name, value)}" for name, value in self._notes().items())
+        time = f"{self.elapsed_ms / 1000:.1f} s"
+        return f"{self._commit()}: {self._not_zero(CommitCounts)}; {amount}, {time}{more}"
 
-    def to_string(self) -> str:
-        """The line, and those of a dry run."""
-        return str(self) if self.dry_run is None else f"{self}\n{self.dry_run.to_string()}"
+    def _notes(self) -> dict[str, Any]:
+        """What is to be known beside the counts."""
+        notes = {one.name: getattr(self, one.name) for one in fields(self) if one.default is not MISSING}
+        return {name: value for name, value in notes.items() if value}
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,11 @@ class StatementResult(Outcomes[int], _Commit):
     rows are the same; ``instant`` is empty, and nothing is appended or written."""
 
     def _line(self) -> str:
-        """The statement, the counts that are not zero, and file groups; of a dry run its own line."""
+        if self.dry_run:
+            return f"{self._commit()}: dry_run: {self.dry_run}"
         groups = f"{self.file_groups_written} of {self.file_groups_read + self.file_groups_pruned} file groups written"
-        more = f"{groups}{'; is_repetition: True' if self.is_repetition else ''}"
-        counts = self._not_zero(Outcomes, "appended")
-        shown = f"dry_run: {self.dry_run}" if self.dry_run else f"{counts}; {more}"
-        return f"{self.operation} {self.instant or 'nothing committed'}: {shown}"
-
-    def to_string(self) -> str:
-        """The line, and those of a dry run."""
-        return str(self) if self.dry_run is None else f"{self}\n{self.dry_run.to_string()}"
+        more = "; is_repetition: True" if self.is_repetition else ""
+        return f"{self._commit()}: {self._not_zero(Outcomes, 'appended')}; {groups}{more}"
 
     @classmethod
     def of_dry_run(cls, operation: str, rows: Sequence[Mapping[str, Any]]) -> StatementResult:
@@ -126,7 +122,7 @@ class StatementResult(Outcomes[int], _Commit):
     @classmethod
     def of(cls, operation: str, wire: Mapping[str, Any]) -> StatementResult:
         """Build one from the row of a statement."""
-        return built(cls, {"operation": operation, **wire})
+        return cls.from_wire({"operation": operation, **wire})
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ class FileSlice(Shown):
     base_file: str | None = field(metadata=wire("data_file"))
     base_size_bytes: int = field(metadata=wire("data_file_size", empty=0))
     """0 without a base file."""
-    log_files: tuple[LogFile, ...] = field(metadata=wire("delta_files", of=partial(built, LogFile)))
+    log_files: tuple[LogFile, ...] = field(metadata=wire("delta_files", of=LogFile.from_wire))
 
     @property
     def log_size_bytes(self) -> int:

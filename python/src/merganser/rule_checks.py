@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from merganser._shown import Shown, html_table
+from merganser._shown import Shown, html_table, lines
 from merganser._wire import wire
 
 
@@ -30,8 +30,7 @@ class RuleLaw(Shown):
 
     def to_string(self) -> str:
         """The line, and the counterexample below it."""
-        versions = "" if self.counterexample is None else self.counterexample
-        return "\n".join([str(self), *(f"  {line}" for line in versions.splitlines())])
+        return "\n  ".join([str(self), *(self.counterexample or "").splitlines()])
 
     def _line(self) -> str:
         return f"{self.name} {_VERDICTS[self.holds]}: {self.meaning}"
@@ -73,13 +72,11 @@ class RuleCheck(Shown):
 
     def to_string(self) -> str:
         """A line for each law, with the counterexamples."""
-        return "\n".join(law.to_string() for law in self.laws)
+        return lines(self.laws)
 
     def _line(self) -> str:
-        """The laws by what was found of them."""
         found = ((verdict, [law.name for law in self.laws if law.holds is holds]) for holds, verdict in _FOUND.items())
         return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found if names) or "no laws"
 
     def _repr_html_(self) -> str:
-        """The laws as an HTML table."""
         return html_table(("name", "meaning", "holds", "counterexample"), self.laws)

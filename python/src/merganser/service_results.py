@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
 from merganser._shown import Shown
 from merganser._wire import built, utc, wire
 
-_Restored = TypeVar("_Restored", bound="RestoreResult")
+_Run = TypeVar("_Run", bound="_Planned")
+
+
+class _Planned(Shown):
+    """Services that run plans."""
+
+    @classmethod
+    def from_rows(cls: type[_Run], rows: Sequence[Mapping[str, Any]]) -> _Run | None:
+        """Build one from the rows of the call, the first of which has the sums; ``None`` when nothing was done."""
+        done = [row for row in rows if row["left_because"] is None]
+        left = [f"{row['timestamp']}: {row['left_because']}" for row in rows if row["left_because"] is not None]
+        return built(cls, {**done[0], "instants": [row["timestamp"] for row in done], "left": left}) if done else None
 
 
 @dataclass(frozen=True)
-class CompactionResult(Shown):
+class CompactionResult(_Planned):
     """The plan or the result of a compaction or log compaction. One that is only scheduled has written nothing yet."""
 
     instant: str = field(metadata=wire("timestamp"))
@@ -28,45 +38,23 @@ class CompactionResult(Shown):
     left: tuple[str, ...] = ()
     """Planned compactions that another process is running and that were skipped: instant and reason of each."""
 
-    @classmethod
-    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> CompactionResult | None:
-        """Build one from the rows of the call; ``None`` when nothing was compacted."""
-        done, left = _done_and_left(rows)
-        return built(cls, {**done[0], "left": left}) if done else None
-
 
 @dataclass(frozen=True)
-class ClusteringResult(Shown):
+class ClusteringResult(_Planned):
     """The plan or the result of clusterings. One that is only scheduled has written nothing yet."""
 
     instants: tuple[str, ...]
     """Those run, or the one scheduled."""
-    file_groups_replaced: int = field(metadata=wire("files_replaced"))
+    file_groups_replaced: int = field(metadata=wire("files_replaced", empty=0))
     """File groups whose rows are in other ones now."""
-    files: int = field(metadata=wire("files_written"))
+    files: int = field(metadata=wire("files_written", empty=0))
     """Base files written."""
-    rows_written: int
-    bytes_written: int
-    elapsed_ms: int
+    rows_written: int = field(metadata=wire(empty=0))
+    bytes_written: int = field(metadata=wire(empty=0))
+    elapsed_ms: int = field(metadata=wire(empty=0))
     left: tuple[str, ...] = ()
     """Planned clusterings that were not run, as another process runs them or their rows have changed: instant and
     reason of each."""
-
-    @classmethod
-    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> ClusteringResult | None:
-        """Build one from the rows of the call; ``None`` when nothing was clustered."""
-        done, left = _done_and_left(rows)
-        sums = {name: sum(row[name] or 0 for row in done) for name in _CLUSTERED}
-        return built(cls, {**sums, "instants": [row["timestamp"] for row in done], "left": left}) if done else None
-
-
-_CLUSTERED = ("files_replaced", "files_written", "rows_written", "bytes_written", "elapsed_ms")
-
-
-def _done_and_left(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """The rows of what was run or planned, and instant and reason of what was not run."""
-    done = [row for row in rows if row["left_because"] is None]
-    return done, [f"{row['timestamp']}: {row['left_because']}" for row in rows if row["left_because"] is not None]
 
 
 @dataclass(frozen=True)
@@ -182,9 +170,9 @@ class RestoreResult(Shown):
     """Requested time of the restore; ``None`` if there was nothing to take back."""
     newest_commit: str | None
     """Requested time of the newest write that stays; ``None`` if none does."""
-    taken_back: tuple[TakenBack, ...] = field(metadata=wire(of=partial(built, TakenBack)))
+    taken_back: tuple[TakenBack, ...] = field(metadata=wire(of=TakenBack.from_wire))
     """The newest first."""
-    files: tuple[RestoredFile, ...] = field(metadata=wire(of=partial(built, RestoredFile)))
+    files: tuple[RestoredFile, ...] = field(metadata=wire(of=RestoredFile.from_wire))
     """The data files that are deleted."""
     file_groups_visible: tuple[str, ...]
     """File groups that overwrites had replaced and that are visible again: partition path and file id."""

@@ -26,7 +26,6 @@ class Setting(Shown):
     meaning: str
 
     def _line(self) -> str:
-        """Name, value, source, and what contradicts it."""
         value = "not set" if self.value is None else self.value
         return f"{self.setting} = {value} ({self.source}){'' if self.conflict is None else f': {self.conflict}'}"
 
@@ -105,11 +104,8 @@ class KeyCheck(Shown):
         return self.ok
 
     def _line(self) -> str:
-        """How many rows and keys, and what is wrong."""
-        wrong = [
-            f"{self.duplicate_keys} keys have {self.duplicate_rows} rows" if self.duplicate_keys else "",
-            f"{self.null_keys} rows have no key" if self.null_keys else "",
-        ]
+        repeated = f"{self.duplicate_keys} keys have {self.duplicate_rows} rows" if self.duplicate_keys else ""
+        lacking = f"{self.null_keys} rows have no key" if self.null_keys else ""
+        found = "; ".join(filter(None, (repeated, lacking))) or "each has one row"
         first = f" (such as {self.duplicates[0].key!r})" if self.duplicates else ""
-        found = "; ".join(filter(None, wrong)) or "each has one row"
         return f"{self.rows} rows, {self.keys} keys: {found}{first}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from merganser._shown import Shown, html_table
+from merganser._shown import Shown, html_table, lines
+from merganser._wire import built, wire
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,6 @@ class TableProblem(Shown):
         return f"{self._place()}\n  {self.detail}\n  remedy: {self.remedy}"
 
     def _line(self) -> str:
-        """The check, how many, where, the detail and the remedy."""
         return f"{self._place()}: {self.detail}; remedy: {self.remedy}"
 
     def _place(self) -> str:
@@ -49,14 +49,16 @@ class TableProblem(Shown):
 class VerifyResult(Shown):
     """What :meth:`merganser.inspection.Inspection.verify` found; true in conditions if nothing is wrong."""
 
-    problems: tuple[TableProblem, ...]
+    _computed = ("ok",)
+
+    problems: tuple[TableProblem, ...] = field(metadata=wire(of=TableProblem.from_wire))
     checks: tuple[str, ...]
     """The checks that were made."""
-    file_groups_examined: int
+    file_groups_examined: int = field(metadata=wire("examined"))
     """File groups whose rows were read; files are compared with commits in the whole table."""
-    file_groups: int
+    file_groups: int = field(metadata=wire("total"))
     """File groups of the table."""
-    sample: tuple[str, ...] | None
+    sample: tuple[str, ...] | None = field(metadata=wire("file_groups"))
     """Partition path and file id of those that were examined; ``None`` if all were."""
     detail: str
     """How much was examined, in a sentence."""
@@ -65,14 +67,8 @@ class VerifyResult(Shown):
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> VerifyResult:
         """Build one from the rows of the call."""
         groups, *checks = rows
-        return cls(
-            problems=tuple(TableProblem.from_wire(row) for row in checks if row["problems"]),
-            checks=tuple(dict.fromkeys(row["check"] for row in checks)),
-            file_groups_examined=groups["examined"],
-            file_groups=groups["total"],
-            sample=None if groups["file_groups"] is None else tuple(groups["file_groups"]),
-            detail=groups["detail"],
-        )
+        names = list(dict.fromkeys(row["check"] for row in checks))
+        return built(cls, {**groups, "problems": [row for row in checks if row["problems"]], "checks": names})
 
     @property
     def ok(self) -> bool:
@@ -82,22 +78,18 @@ class VerifyResult(Shown):
     def __bool__(self) -> bool:
         return self.ok
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain dicts, lists, strings and numbers."""
-        return {**super().to_dict(), "ok": self.ok}
-
     def to_string(self) -> str:
         """A line for how much was examined, then the problems."""
-        found = [problem.to_string() for problem in self.problems] or [f"nothing is wrong by {len(self.checks)} checks"]
-        return "\n".join([self.detail, *found])
+        return lines((self.detail, self.problems or self._nothing()))
 
     def _line(self) -> str:
-        """How much was examined, and the checks that found something."""
         found = ", ".join(dict.fromkeys(problem.check for problem in self.problems))
-        return f"{self.detail}; {f'found: {found}' if found else f'nothing is wrong by {len(self.checks)} checks'}"
+        return f"{self.detail}; {f'found: {found}' if found else self._nothing()}"
+
+    def _nothing(self) -> str:
+        return f"nothing is wrong by {len(self.checks)} checks"
 
     def _repr_html_(self) -> str:
-        """The problems as an HTML table."""
         if self.ok:
             return f"<p>{escape(self.detail)}; nothing is wrong.</p>"
         names = ("check", "problems", "partition_path", "file", "key", "detail", "remedy")

@@ -99,16 +99,12 @@ def _reference(node: Any) -> str:
     return ".".join(quoted(re.sub(_QUOTED, lambda found: found[0][1:-1].replace("``", "`"), part)) for part in parts)
 
 
-def _lambda(node: Any, write: Write) -> str:
-    return f"({', '.join(map(write, node._arguments))}) -> {write(node._function)}"
-
-
 _WRITERS: dict[str, Callable[[Any, Write], str]] = {
     "CallFunction": _function,
     "CaseWhen": _case,
     "CastExpression": _cast,
     "ColumnAlias": lambda node, write: write(node._child),
-    "LambdaFunction": _lambda,
+    "LambdaFunction": lambda node, write: f"({', '.join(map(write, node._arguments))}) -> {write(node._function)}",
     "LiteralExpression": _literal,
     "SQLExpression": lambda node, _: f"({node._expr})",
     "UnresolvedExtractValue": lambda node, write: f"{write(node._child)}[{write(node._extraction)}]",

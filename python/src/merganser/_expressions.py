@@ -144,19 +144,14 @@ def name_text(column: object) -> str:
     return ".".join(map(quoted, column.split("."))) if is_name(column) else quoted(column)
 
 
-def type_text(kind: T.DataType, name: Callable[[str], str] | None = None) -> str:
-    """A type as SQL.
-
-    Args:
-        kind: The type.
-        name: The names of fields as SQL; ``None`` quotes them.
-    """
+def type_text(kind: T.DataType) -> str:
+    """A type as SQL."""
     if isinstance(kind, T.StructType):
-        return f"struct<{', '.join(f'{(name or quoted)(one.name)}: {type_text(one.dataType, name)}' for one in kind)}>"
+        return f"struct<{', '.join(f'{quoted(one.name)}: {type_text(one.dataType)}' for one in kind)}>"
     if isinstance(kind, T.ArrayType):
-        return f"array<{type_text(kind.elementType, name)}>"
+        return f"array<{type_text(kind.elementType)}>"
     if isinstance(kind, T.MapType):
-        return f"map<{type_text(kind.keyType, name)}, {type_text(kind.valueType, name)}>"
+        return f"map<{type_text(kind.keyType)}, {type_text(kind.valueType)}>"
     return kind.simpleString()
 
 
@@ -176,11 +171,9 @@ def literal(value: Any) -> str:
     Raises:
         TypeError: SQL has no literal for it.
     """
-    value = plain(value)
+    value = plain(value.value if isinstance(value, Enum) else value)
     if value is None:
         return "NULL"
-    if isinstance(value, Enum):
-        return literal(value.value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -199,11 +192,6 @@ def literal(value: Any) -> str:
         return f"X'{bytes(value).hex()}'"
     if isinstance(value, (list, tuple)):
         return f"array({', '.join(map(literal, value))})"
-    if isinstance(value, timedelta):
-        return _interval(value)
+    if isinstance(value, timedelta):  # a literal is of another type under spark.sql.legacy.interval.enabled
+        return f"make_dt_interval({value.days}, 0, 0, {value.seconds}.{value.microseconds:06}BD)"
     raise TypeError(f"SQL has no literal for a {kind(value)}")
-
-
-def _interval(value: timedelta) -> str:
-    # A literal is of another type under spark.sql.legacy.interval.enabled.
-    return f"make_dt_interval({value.days}, 0, 0, {value.seconds}.{value.microseconds:06}BD)"

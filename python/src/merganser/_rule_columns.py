@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Union
 
-from merganser._expressions import literal
+from merganser._expressions import literal, quoted
 from merganser._rule_tracing import refuse, refuse_bool
 
 Value = Union["RuleColumn", str, int, float, bool, Decimal, datetime.date, None]
@@ -18,7 +19,7 @@ _TYPE = re.compile(r"[A-Za-z0-9_<>(),: ]+\Z")
 
 
 def _name(name: str) -> str:
-    return name if _PLAIN_NAME.match(name) else "`" + name.replace("`", "``") + "`"
+    return name if _PLAIN_NAME.match(name) else quoted(name)
 
 
 def sql_of(value: Any) -> str:
@@ -75,6 +76,10 @@ def _operator(symbol: str, is_swapped: bool = False) -> Any:
     return apply
 
 
+def _form(text: str) -> Callable[[RuleColumn], RuleColumn]:
+    return lambda column: RuleColumn(text.format(column._sql))
+
+
 def _refused(what: str, remedy: str) -> Any:
     def apply(*_: Any, **__: Any) -> Any:
         refuse(what, remedy)
@@ -105,23 +110,11 @@ class RuleColumn:
     __ne__ = _operator("!=")
     __lt__, __le__, __gt__, __ge__ = _operator("<"), _operator("<="), _operator(">"), _operator(">=")
 
-    def __neg__(self) -> RuleColumn:
-        return RuleColumn(f"(-{self._sql})")
-
-    def __invert__(self) -> RuleColumn:
-        return RuleColumn(f"(NOT {self._sql})")
-
-    def __abs__(self) -> RuleColumn:
-        return call("abs", self)
+    __neg__, __invert__, __abs__ = _form("(-{})"), _form("(NOT {})"), _form("abs({})")
+    isNull, isNotNull = _form("({} IS NULL)"), _form("({} IS NOT NULL)")
 
     def __round__(self, digits: int = 0) -> RuleColumn:
         return call("round", self, digits)
-
-    def isNull(self) -> RuleColumn:
-        return RuleColumn(f"({self._sql} IS NULL)")
-
-    def isNotNull(self) -> RuleColumn:
-        return RuleColumn(f"({self._sql} IS NOT NULL)")
 
     def eqNullSafe(self, other: Value) -> RuleColumn:
         """Equal, or both null."""

@@ -140,5 +140,4 @@ def session_zone(spark: SparkSession) -> tzinfo:
         return ZoneInfo(name)
     sign, *parts = offset.groups()
     hours, minutes, seconds = (int(part or 0) for part in parts)
-    distance = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(-distance if sign == "-" else distance)
+    return timezone(timedelta(hours=hours, minutes=minutes, seconds=seconds) * (-1 if sign == "-" else 1))

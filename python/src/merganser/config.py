@@ -87,9 +87,7 @@ class WriteOptions:
 
     def to_options(self) -> dict[str, str]:
         """Return the settings that are set, by their ``hoodie.*`` names."""
-        named: dict[str, str | int | Enum | None] = {
-            one.metadata["key"]: getattr(self, one.name) for one in fields(self) if "key" in one.metadata
-        }
+        named = {one.metadata["key"]: getattr(self, one.name) for one in fields(self) if one.metadata}
         return merged_options(named, self.hoodie)
 
 

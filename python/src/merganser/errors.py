@@ -54,8 +54,7 @@ class MerganserError(PySparkException):
     def getCondition(self) -> str:
         return self.condition
 
-    def getErrorClass(self) -> str:
-        return self.condition
+    getErrorClass = getCondition
 
     def getMessage(self) -> str:
         return str(self)

@@ -52,9 +52,10 @@ class Shown:
         return f"{type(self).__name__}: {', '.join(parts) or 'nothing'}"
 
     def _repr_html_(self) -> str:
-        """A table: of names and values, without what is empty, unless a result has a better one."""
+        """A table of names and values, without what is empty."""
         found = {words(name): cell(shown(name, one)) for name, one in self._values().items() if not is_empty(one)}
-        return f"<table>{''.join(f'<tr><th>{name}</th><td>{one}</td></tr>' for name, one in found.items())}</table>"
+        rows = "".join(f"<tr><th>{name}</th><td>{one}</td></tr>" for name, one in found.items())
+        return f"<table>{rows}</table>" if rows else f"<p>{escape(str(self))}</p>"
 
     def _values(self) -> dict[str, Any]:
         names = (*(one.name for one in fields(self)), *self._computed)  # type: ignore[arg-type]
@@ -135,6 +136,8 @@ def cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name}={one!r}" for name, one in value.items())
     return escape(str(value)).replace("\n", "<br>")
 
 

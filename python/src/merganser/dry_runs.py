@@ -70,8 +70,7 @@ class DryRun(Counts[int]):
         return counts or "no row would change"
 
     def _repr_html_(self) -> str:
-        rows = ({**vars(one), "before": _shown(one.before), "after": _shown(one.after)} for one in self.rows)
-        return html_table(("outcome", "key", "before", "after", "reason"), rows, str(self))
+        return html_table(("outcome", "key", "before", "after", "reason"), self.rows, str(self))
 
 
 @dataclass(frozen=True)
@@ -237,8 +236,7 @@ class RuleComparison(Shown):
         return f"{self.rules}: {self.differing} of {self.compared} compared rows differ, of {self.rows} rows in all"
 
     def _repr_html_(self) -> str:
-        rows = ({**vars(one), "stored": _shown(one.stored), "other": _shown(one.other)} for one in self.examples)
-        return html_table(("key", "columns", "stored", "other"), rows, str(self))
+        return html_table(("key", "columns", "stored", "other"), self.examples, str(self))
 
 
 def last_dry_run(spark: SparkSession) -> DryRun | None:

@@ -159,7 +159,7 @@ class RecordExplanation(Shown):
             return f"<p>Key <b>{escape(self.key)}</b>: no version is retained.<br>Searched {self.searched}.</p>"
         parts = [f"<h4>Key {escape(self.key)}</h4>"]
         for group, versions in self._groups().items():
-            parts.append(f"<p>{escape(group)}</p>{_timeline(versions)}{_table(versions)}")
+            parts.append(f"<p>{escape(group)}</p>{_timeline(versions)}{html_table(_COLUMNS, versions)}")
             parts.append(f"<p>Next compaction: {escape(self.next_compaction[group])}</p>")
         parts.append(f"<p>Searched {self.searched}.</p>")
         return "".join(parts)
@@ -194,6 +194,7 @@ def _shown(values: Mapping[str, Any] | None) -> str:
     return "-" if values is None else ", ".join(of_columns)
 
 
+_COLUMNS = ("commit", "file", "version", "decision", "reason", "provided", "result")
 _COLORS = {
     "won": "#2e7d32",
     "tie": "#558b2f",
@@ -217,12 +218,10 @@ def _timeline(versions: Sequence[RecordVersion]) -> str:
         x = _STEP * number + _STEP // 2
         is_row = version.decision in ("won", "tie", "filled", "stored")
         y = 34 if is_row else 70
-        if is_row:
-            if before is not None:
-                shapes.append(f'<line x1="{before}" y1="34" x2="{x}" y2="34" stroke="#5c6bc0" stroke-width="2"/>')
-            before = x
-        elif version.decision in ("deleted", "replaced"):
-            before = None
+        if is_row and before is not None:
+            shapes.append(f'<line x1="{before}" y1="34" x2="{x}" y2="34" stroke="#5c6bc0" stroke-width="2"/>')
+        if is_row or version.decision in ("deleted", "replaced"):
+            before = x if is_row else None
         ring = ' stroke="#000" stroke-width="3"' if version.is_current else ""
         color = _COLORS.get(version.decision, "#9e9e9e")
         title = escape(f"{version.reason}: {_shown(version.provided)}")
@@ -235,11 +234,3 @@ def _timeline(versions: Sequence[RecordVersion]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="122" '
         f'font-family="sans-serif" font-size="10">{"".join(shapes)}</svg>'
     )
-
-
-def _table(versions: Sequence[RecordVersion]) -> str:
-    rows = (
-        {**vars(one), "why": one.reason, "provides": _shown(one.provided), "row": _shown(one.result)}
-        for one in versions
-    )
-    return html_table(("commit", "file", "version", "decision", "why", "provides", "row"), rows)

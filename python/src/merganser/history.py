@@ -75,18 +75,12 @@ class HistoryEntry(CommitCounts[Optional[int]], _Action):
 
     def _line(self) -> str:
         when = self.instant if self.requested_at is None else f"{self.requested_at:%Y-%m-%d %H:%M:%S} {self.instant}"
-        parts = [when, self.operation or self.action]
-        if self.state != "COMPLETED":
-            parts.append(self.state.lower())
+        parts = [when, self.operation or self.action, "" if self.state == "COMPLETED" else self.state.lower()]
         amounts = ((_AMOUNTS.get(name) or name.replace("_", " "), getattr(self, name)) for name in _COUNTS)
         parts += [f"{count} {name}" for name, count in amounts if count]
-        if self.elapsed_ms is not None:
-            parts.append(f"{self.elapsed_ms / 1000:.1f} s")
-        if self.user:
-            parts.append(f"by {self.user}")
-        if self.comment:
-            parts.append(f"({self.comment})")
-        return "  ".join(parts)
+        time = "" if self.elapsed_ms is None else f"{self.elapsed_ms / 1000:.1f} s"
+        ends = (time, f"by {self.user}" if self.user else "", f"({self.comment})" if self.comment else "")
+        return "  ".join(filter(None, (*parts, *ends)))
 
 
 class History(Results[HistoryEntry]):

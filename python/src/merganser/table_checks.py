@@ -35,12 +35,9 @@ class MergeConfig(Results[Setting]):
 
     def __getitem__(self, key: Any) -> Any:
         """The value of a setting by its name; a setting by its position."""
-        if not isinstance(key, str):
-            return super().__getitem__(key)
-        for one in self:
-            if one.setting == key:
-                return one.value
-        raise KeyError(key)
+        if isinstance(key, str):
+            return {one.setting: one.value for one in self}[key]
+        return super().__getitem__(key)
 
     @property
     def conflicts(self) -> Results[Setting]:

@@ -6,6 +6,7 @@ import ast
 import dis
 import inspect
 import linecache
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from typing import Any, Callable, NoReturn
 from merganser.errors import RuleNotTraceableError
 
 _OWN_FOLDER = str(Path(__file__).parent)
+_IDENTITY = re.compile(r"IS_OP|POP_JUMP\w*NONE")
+"""Instructions of Python that compare with ``is``."""
 
 _AND_OR = "Write (a) & (b) for 'and', (a) | (b) for 'or', ~(a) for 'not', and coalesce(a, b) for a default"
 _WHEN = "Write when(condition, a).otherwise(b)"
@@ -169,7 +172,7 @@ def _calls(columns: tuple[type, ...]) -> Iterator[dict[CodeType, set[str]]]:
 def _refuse_identity(code: CodeType, names: set[str]) -> None:
     """Refuse ``old.x is None``, which is false whatever the column; without source, any ``is``."""
     remedy = "Write column.isNull() or column.isNotNull()"
-    if not _has_identity(code):
+    if not any(_IDENTITY.fullmatch(step.opname) for step in dis.get_instructions(code)):
         return
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
@@ -182,10 +185,3 @@ def _refuse_identity(code: CodeType, names: set[str]) -> None:
             if {name.id for name in compared} & names:
                 line = code.co_firstlineno + node.lineno - 1
                 raise _error(code.co_filename, line, "it uses 'is' on a column, which is no value", remedy)
-
-
-def _has_identity(code: CodeType) -> bool:
-    return any(
-        step.opname == "IS_OP" or (step.opname.startswith("POP_JUMP") and step.opname.endswith("NONE"))
-        for step in dis.get_instructions(code)
-    )

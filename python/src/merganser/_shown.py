@@ -44,11 +44,12 @@ class Shown:
 
     def __str__(self) -> str:
         """One line."""
-        return one_line(self._line())
+        return " ".join(line.strip() for line in self._line().splitlines())
 
     def _line(self) -> str:
         """What the one line has: what is not zero and not empty."""
-        parts = [_part(name, value) for name, value in self._values().items() if not is_empty(value)]
+        found = {name: value for name, value in self._values().items() if not is_empty(value)}
+        parts = [f"{name.removesuffix('_ms')}={shown(name, value)}" for name, value in found.items()]
         return f"{type(self).__name__}: {', '.join(parts) or 'nothing'}"
 
     def _repr_html_(self) -> str:
@@ -92,11 +93,6 @@ def lines(found: Any) -> str:
     if isinstance(found, (list, tuple)):
         return "\n".join(map(lines, found))
     return found.to_string() if isinstance(found, Shown) else str(found)
-
-
-def one_line(text: str) -> str:
-    """A text without line breaks."""
-    return " ".join(line.strip() for line in text.splitlines())
 
 
 def html_table(names: Sequence[str], rows: Iterable[Any], caption: str = "") -> str:
@@ -163,7 +159,3 @@ def size(count: float) -> str:
     while amount >= 999.5 and len(units) > 1:
         amount, units = amount / 1000, units[1:]
     return f"{amount:.0f} {units[0]}" if amount >= 100 or units[0] == "B" else f"{amount:.3g} {units[0]}"
-
-
-def _part(name: str, value: object) -> str:
-    return f"{name.removesuffix('_ms')}={shown(name, value)}"

@@ -39,10 +39,8 @@ def _of_numpy(value: Any) -> Any:
     kind = getattr(value, "dtype", None)
     if str(kind).endswith(("[ns]", "[ps]", "[fs]", "[as]")):
         value = value.astype(f"{kind.kind}8[us]")  # type: ignore[union-attr]  # Python's times have microseconds
-    if hasattr(value, "tolist"):  # of a scalar, the value; of an array, a list
-        value = value.tolist()
-        return [plain(one) for one in value] if isinstance(value, list) else value
-    return value
+    found = value.tolist() if hasattr(value, "tolist") else value  # of a scalar, the value; of an array, a list
+    return [plain(one) for one in found] if isinstance(found, list) else found
 
 
 def nested(value: Any, zone: Zone | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -109,11 +109,8 @@ class ServiceStep(Shown):
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
         files = f", {self.files} files of {self.bytes} bytes" if self.files else ""
-        change = ""
-        if self.action == "count":
-            change = f": {self.before} -> {self.after}"
-        elif self._is_row:
-            change = f": {_shown(self.before)} -> {_shown(self.after)}"
+        text: Callable[[Any], str] = _shown if self._is_row else str
+        change = f": {text(self.before)} -> {text(self.after)}" if self._is_row or self.action == "count" else ""
         detail = "" if not self.detail or (change and self.action == "differ") else f": {self.detail}"
         return f"{self.action} {self.item}{where}{files}{detail}{change}"
 

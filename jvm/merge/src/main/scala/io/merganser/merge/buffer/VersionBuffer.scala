@@ -30,7 +30,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   // Of the versions in memory.
   private[this] var late                 = 0L
   private[this] var combined             = 0L
-  private[this] var uncombined                = 0L
+  private[this] var uncombined           = 0L
   private[this] var merging: SortedMerge = _
 
   /** Versions that were added. */

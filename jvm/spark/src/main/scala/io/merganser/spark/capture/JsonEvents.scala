@@ -157,7 +157,7 @@ private[capture] object JsonEvents {
   /** The names of the fields of an event's rows, one a line. */
   private val Names = "__names"
 
-  private val Narrowest = Seq[DataType](BooleanType, LongType, DoubleType)
+  private val Narrowest                            = Seq[DataType](BooleanType, LongType, DoubleType)
   private def tree(text: String): Option[JsonNode] = Try(Json.readTree(text)).toOption.filter(_ != null)
 
   private def schemaOf(event: String): Option[JsonNode] = tree(event).map(_.path("schema")).filter(_.isObject)

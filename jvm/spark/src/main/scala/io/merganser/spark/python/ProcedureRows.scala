@@ -12,6 +12,7 @@ import scala.collection.JavaConverters._
 
 /** Arguments and rows of calls as JSON. */
 private[python] object ProcedureRows {
+
   /** @param json an object of strings, booleans, integers and objects of strings by parameter */
   def arguments(procedure: Procedure, json: String, parts: GivenParts): Arguments = {
     val named = Json.readTree(json).fields().asScala.toSeq.map(a => a.getKey -> literal(a.getValue))

@@ -40,6 +40,7 @@ final case class ProgramCall(what: String, counts: Seq[(String, String)], work: 
 }
 
 object ProgramCall {
+
   /** The call, which runs once; `answer` is its JSON. */
   final class Work(call: () => String) extends Serializable {
     @transient private var done: Option[String] = None

@@ -147,7 +147,7 @@ object DuplicateRepair {
   ): DuplicateKeys = {
     import scope._
     DuplicateKeys(session, table, settings,
-    byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty, buckets)
+      byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty, buckets)
   }
 
   /** Until logs are compacted, base files have the deleted copies: an index that reads only those would find them. */

@@ -17,15 +17,15 @@ object CatalogTables {
   /** A table of Spark's session catalog. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
     NamedTable(TableSpec(
-      session,
-      table.location.toString,
-      table.identifier.unquotedString,
-      Map.empty,
-      () => OpenTable.load(session, table.location.toString),
-      Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
-      Some(table),
-      Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
-    ))
+        session,
+        table.location.toString,
+        table.identifier.unquotedString,
+        Map.empty,
+        () => OpenTable.load(session, table.location.toString),
+        Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
+        Some(table),
+        Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
+      ))
 
   /**
    * A table of a catalog of folders, or one that is named by its path.
@@ -36,8 +36,8 @@ object CatalogTables {
     val opened = OpenTable.load(session, path)
     val folder = FolderEntry.of(opened.config)
     NamedTable(TableSpec(session, path, label, Map.empty, () => opened, folder.columns,
-      entry = Some(
-        folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path))))
+        entry = Some(
+          folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path))))
   }
 
   /** Whether it names a table by its path: `` merganser.`/lake/trips` ``. */

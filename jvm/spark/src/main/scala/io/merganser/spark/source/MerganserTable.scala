@@ -61,10 +61,10 @@ class MerganserTable private[source] (
     with TableWithEntry with RefusesIndexes {
   import spec.{declared, entry}
 
-  override protected def session: SparkSession      = spec.session
-  def path: String                                  = spec.path
-  private[source] def options: Map[String, String]       = spec.options
-  def catalogTable: Option[CatalogTable]            = spec.catalogTable
+  override protected def session: SparkSession     = spec.session
+  def path: String                                 = spec.path
+  private[source] def options: Map[String, String] = spec.options
+  def catalogTable: Option[CatalogTable]           = spec.catalogTable
 
   private lazy val newest: OpenTable = spec.open()
 
@@ -245,6 +245,6 @@ object MerganserTable {
   def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType): MerganserTable = {
     val known = if (schema == null || schema.isEmpty) None else Some(schema)
     new MerganserTable(TableSpec(session, path, s"merganser.`$path`", options - "path",
-      () => OpenTable.load(session, path), known))
+        () => OpenTable.load(session, path), known))
   }
 }

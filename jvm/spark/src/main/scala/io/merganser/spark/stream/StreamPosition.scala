@@ -36,7 +36,7 @@ private[stream] final case class StreamPosition(
 private[stream] final case class SnapshotPart(next: Int, of: Int, groups: String)
 
 private[stream] object StreamPosition {
-  private val Version = 1
+  private val Version       = 1
   val Begin: StreamPosition = StreamPosition(None)
 
   /** @return None if it was not written by this class */

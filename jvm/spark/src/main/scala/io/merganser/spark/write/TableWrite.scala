@@ -210,7 +210,7 @@ final class TableWrite(
               partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
           }
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
-          val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, listed)
+          val slices = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, listed)
           given = Some(rows(BegunWrite(table, slices, transaction.instant, number)))
           val incoming = given.get.prepared
           val tasks    = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction, newKeysIn)

@@ -1,7 +1,15 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{GroupTargets, GroupWriter, WrittenGroup, LogWrites, MergePhases, Previewing, StoredRows}
+import io.merganser.spark.write.merge.{
+  GroupTargets,
+  GroupWriter,
+  WrittenGroup,
+  LogWrites,
+  MergePhases,
+  Previewing,
+  StoredRows
+}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.{PreparedSchema, WriteRow}
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}

@@ -17,10 +17,11 @@ import scala.util.control.NonFatal
  */
 object BucketMetadata {
 
-  private[commit] val Folder       = ".hoodie/.bucket_index"
-  private[commit] val Rings        = s"$Folder/consistent_hashing_metadata"
-  private val Rules                = s"$Folder/partition_bucket_index_meta/configs"
-  private val RuleSuffix           = ".hashing_config"
+  private[commit] val Folder = ".hoodie/.bucket_index"
+  private[commit] val Rings  = s"$Folder/consistent_hashing_metadata"
+  private val Rules          = s"$Folder/partition_bucket_index_meta/configs"
+  private val RuleSuffix     = ".hashing_config"
+
   /**
    * A layout with the number of buckets that holds where the layout does not determine it.
    *

@@ -99,7 +99,8 @@ final class Transaction private[table] (
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
-          val named = recorded(joined, AppTransactions.extend(now, options.transaction, instant, Some(transactions),
+          val named = recorded(joined,
+            AppTransactions.extend(now, options.transaction, instant, Some(transactions),
               options.transactionHours))
           (complete(table, HistoryCommit.prepare(storage, now, instant, named)), absent)
         }

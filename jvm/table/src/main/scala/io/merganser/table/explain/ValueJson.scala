@@ -64,5 +64,4 @@ final class ValueJson(zone: String) extends Serializable {
     String.valueOf(Cast(Literal.create(value, dataType), StringType, Some(zone)).eval())
 }
 
-private object ValueJson {
-}
+private object ValueJson {}

@@ -38,7 +38,7 @@ final class SliceInput(
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
-  private[slice] val rowColumns  = new DerivedColumns(config, requested, rowKey)
+  private[slice] val rowColumns   = new DerivedColumns(config, requested, rowKey)
   private[slice] val mergeColumns = new DerivedColumns(config, schema, rowKey)
 
   /** Where the columns of [[schema]] are that a merge needs. */

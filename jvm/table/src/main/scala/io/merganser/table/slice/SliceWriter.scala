@@ -4,7 +4,16 @@ import io.merganser.merge.{DeleteCheck, RowLayout}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
-import io.merganser.table.log.{BlockPlanner, ChangeLogWriter, LogForm, LogNames, LogOptions, LogWriter, LogWritten, MetaRow}
+import io.merganser.table.log.{
+  BlockPlanner,
+  ChangeLogWriter,
+  LogForm,
+  LogNames,
+  LogOptions,
+  LogWriter,
+  LogWritten,
+  MetaRow
+}
 import io.merganser.table.options.ChangeLogging
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses

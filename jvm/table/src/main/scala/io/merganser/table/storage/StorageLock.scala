@@ -86,7 +86,7 @@ object StorageLock {
   /** How far the clocks of two writers may differ, in milliseconds. */
   private val ClockSkewMs = 500L
 
-  private val Log  = LoggerFactory.getLogger(classOf[StorageLock])
+  private val Log = LoggerFactory.getLogger(classOf[StorageLock])
   private[table] def acquire(
       place: LockPlace,
       lease: Lease,

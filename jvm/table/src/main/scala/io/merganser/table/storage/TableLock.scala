@@ -234,6 +234,7 @@ private[table] object LockFile {
   private[table] val Process = UUID.randomUUID().toString
   private[table] val Host    = Try(InetAddress.getLocalHost.getHostName).getOrElse("unknown host")
   private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
+
   /** Tokens of the locks that this process holds or is creating: its files with other tokens are stale. */
   private val live = ConcurrentHashMap.newKeySet[String]()
 

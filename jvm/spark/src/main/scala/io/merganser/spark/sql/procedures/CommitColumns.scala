@@ -10,6 +10,7 @@ import java.time.temporal.ChronoUnit
 
 /** The metadata of our commits as result columns: operation, counts in rows, files, bytes, and milliseconds. */
 private[procedures] object CommitColumns {
+
   /** Names and types of the counts. */
   val counts: Seq[(String, DataType)] = MergeCounts.all.map(_.column -> LongType)
 

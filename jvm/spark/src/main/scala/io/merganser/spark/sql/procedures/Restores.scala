@@ -59,7 +59,8 @@ object RollbackToSavepoint extends TableProcedure {
   })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Restores.row(RestoreService.restoreSavepoint(arguments.scope(session, table), Restores.instant(arguments), Restores.isPreview(arguments)))
+    Restores.row(RestoreService.restoreSavepoint(arguments.scope(session, table), Restores.instant(arguments),
+        Restores.isPreview(arguments)))
 }
 
 /** CALL rollback_to_instant(table => … | path => …, instant_time => …): takes back the newest write. */
@@ -85,7 +86,8 @@ object RollbackToInstant extends TableProcedure {
   })
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Restores.row(RestoreService.rollback(arguments.scope(session, table), Restores.instant(arguments), Restores.isPreview(arguments)))
+    Restores.row(RestoreService.rollback(arguments.scope(session, table), Restores.instant(arguments),
+        Restores.isPreview(arguments)))
 }
 
 /** CALL show_restores(table => … | path => …): completed restores, newest first. */

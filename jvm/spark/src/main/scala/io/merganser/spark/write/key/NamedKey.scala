@@ -22,6 +22,7 @@ import scala.util.control.NonFatal
 final case class NamedKey(key: String, partitionPath: Option[String])
 
 object NamedKey {
+
   /**
    * Parses a JSON object with the values of the key columns, and of the partition columns if the search is limited to
    * one partition; a JSON array of the key columns' values in their order; the value of the one key column; or the

@@ -16,5 +16,6 @@ private[table] object PlanAttempt {
 
   /** @param attempt takes its number, from 0, and whether another one may follow: else it decides */
   def decided[P](attempt: (Int, Boolean) => PlanAttempt[P]): Option[P] =
-    (0 until Attempts).iterator.map(i => attempt(i, i < Attempts - 1)).collectFirst { case Decided(plan) => plan }.flatten
+    (0 until Attempts).iterator.map(i => attempt(i, i < Attempts - 1))
+      .collectFirst { case Decided(plan) => plan }.flatten
 }

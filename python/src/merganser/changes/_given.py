@@ -3,83 +3,87 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import types as T
 
 from merganser._arguments import is_column
 from merganser._expressions import quoted, type_text
+from merganser._open_table import OpenTable
 from merganser.changes import presets
 from merganser.changes.presets import Preset
 
 
-def given(
-    *,
-    preset: Any,
-    keys: Any,
-    sequence_by: Any,
-    ignore_null_updates: Any,
-    columns: Any,
-    except_columns: Any,
-    column_list: Any,
-    except_column_list: Any,
-    ignore_null_updates_column_list: Any,
-    ignore_null_updates_except_column_list: Any,
-) -> dict[str, Any]:
-    """Arguments of a call by their names.
+def given(written: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Arguments of a call.
+
+    Args:
+        written: The arguments of the method by their names, also those that are none of the call.
+        path: Of the table that changes are applied to.
 
     Raises:
         TypeError: An argument has the wrong type; the message names what to give.
         ValueError: An argument has no such value, or two contradict each other.
     """
-    columns = _one_of("columns", columns, "column_list", column_list)
-    except_columns = _one_of("except_columns", except_columns, "except_column_list", except_column_list)
-    if ignore_null_updates is not None and not isinstance(ignore_null_updates, bool):
-        if isinstance(ignore_null_updates, (str, int, Mapping)):
-            raise TypeError(f"ignore_null_updates is True, False, None or columns, not {ignore_null_updates!r}")
-        ignore_null_updates_column_list, ignore_null_updates = ignore_null_updates, None
-    of_nulls = (ignore_null_updates, ignore_null_updates_column_list, ignore_null_updates_except_column_list)
-    if sum(one is not None for one in of_nulls) > 1:
-        raise ValueError(
-            "Give one of ignore_null_updates, ignore_null_updates_column_list and "
-            "ignore_null_updates_except_column_list"
-        )
+    columns = _one_of(written, "columns", "column_list")
+    except_columns = _one_of(written, "except_columns", "except_column_list")
     if columns is not None and except_columns is not None and not isinstance(columns, Mapping):
         raise ValueError("columns and except_columns exclude each other: give one of them")
     types = _types(columns)
+    names = {
+        "keys": written["keys"],
+        "sequence_by": written["sequence_by"],
+        "columns": None if types else columns,
+        "except_columns": except_columns,
+    }
     arguments = {
-        "preset": _preset(preset),
-        "keys": names_text("keys", keys),
-        "sequence_by": names_text("sequence_by", sequence_by),
-        "ignore_null_updates": ignore_null_updates,
-        "columns": None if types else names_text("columns", columns),
+        "preset": _preset(written["preset"]),
+        **{name: names_text(name, value) for name, value in names.items()},
         "column_types": types,
-        "except_columns": names_text("except_columns", except_columns),
-        "ignore_null_updates_columns": names_text("ignore_null_updates_column_list", ignore_null_updates_column_list),
-        "ignore_null_updates_except_columns": names_text(
-            "ignore_null_updates_except_column_list", ignore_null_updates_except_column_list
-        ),
+        **_ignored_nulls(written),
+        **{name: read(name, written[name]) for name, read in _OF_BATCHES.items() if name in written},
+        "quarantine": _place(written.get("quarantine"), path),
     }
     return {name: value for name, value in arguments.items() if value is not None}
 
 
+def _ignored_nulls(written: Mapping[str, Any]) -> dict[str, Any]:
+    """In which columns null leaves the stored value."""
+    ignores, listed, others = (
+        "ignore_null_updates",
+        "ignore_null_updates_column_list",
+        "ignore_null_updates_except_column_list",
+    )
+    found = {name: written[name] for name in (ignores, listed, others) if written[name] is not None}
+    if len(found) > 1:
+        raise ValueError(f"Give one of {ignores}, {listed} and {others}")
+    value = found.get(ignores)
+    if isinstance(value, bool):
+        return found
+    if isinstance(value, (str, int, Mapping)):
+        raise TypeError(f"{ignores} is True, False, None or columns, not {value!r}")
+    return {
+        f"{ignores}_columns": names_text(listed, found.get(ignores, found.get(listed))),
+        f"{ignores}_except_columns": names_text(others, found.get(others)),
+    }
+
+
 def _preset(preset: object) -> str | None:
-    if preset is None:
-        return None
     if isinstance(preset, str):
         preset = presets.named(preset)
-    if isinstance(preset, Preset):
-        return preset._wire()
+    if preset is None or isinstance(preset, Preset):
+        return None if preset is None else preset._wire()
     raise TypeError(f"preset is a name such as 'debezium_postgres', or a Preset, not a {type(preset).__name__}")
 
 
-def _one_of(name: str, value: Any, other: str, same: Any) -> Any:
+def _one_of(written: Mapping[str, Any], name: str, other: str) -> Any:
     """An argument that Spark's AUTO CDC has by another name."""
-    if value is not None and same is not None:
+    if written[name] is not None and written[other] is not None:
         raise ValueError(f"{name} and {other} are the same: give one of them")
-    return same if value is None else value
+    return written[other] if written[name] is None else written[name]
 
 
 def names_text(argument: str, value: Any) -> str | None:
@@ -126,12 +130,7 @@ def _types(columns: Any) -> str | None:
     return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
 
 
-def condition(argument: str, value: Any) -> Any:
-    """A condition as SQL or as a ``Column``.
-
-    Raises:
-        TypeError: It is neither.
-    """
+def _condition(argument: str, value: Any) -> Any:
     if value is None or isinstance(value, str) or is_column(value):
         return value
     raise TypeError(
@@ -139,12 +138,40 @@ def condition(argument: str, value: Any) -> Any:
     )
 
 
-def text(argument: str, value: Any) -> str | None:
-    """A string.
-
-    Raises:
-        TypeError: It is none.
-    """
+def _text(argument: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"{argument} is a string, not a {type(value).__name__}")
+
+
+def _only_one_row(argument: str, value: Any) -> None:
+    """The type of a slowly changing dimension, which is no argument of the call."""
+    if str(value) == "2":
+        raise ValueError(
+            f"{argument}=2 keeps every version of a row as a row of its own, which a table with one row per key does "
+            "not. Insert the events into a table whose record_key is the key and the sequence, or read earlier states "
+            "of this table by df(as_of=...)"
+        )
+    if value is not None and str(value) != "1":
+        raise ValueError(f"{argument} is 1, not {value!r}")
+
+
+def _place(quarantine: Any, path: str) -> str | None:
+    if quarantine is None or quarantine is False:
+        return None
+    if quarantine is True:
+        return f"{path.rstrip('/')}_quarantine"
+    if isinstance(quarantine, OpenTable):
+        return quarantine.path
+    if isinstance(quarantine, (str, os.PathLike)):
+        return os.fspath(quarantine)
+    raise TypeError(f"quarantine is True, a table or the path of one, not a {type(quarantine).__name__}")
+
+
+#: How arguments of ``apply_changes`` alone are read.
+_OF_BATCHES: dict[str, Callable[[str, Any], Any]] = {
+    "apply_as_deletes": _condition,
+    "apply_as_truncates": _condition,
+    "source_table": _text,
+    "stored_as_scd_type": _only_one_row,
+}

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 OnBatch = Callable[[int, ApplyResult], None]
 
+ARGUMENTS = ("checkpoint", "trigger", "query_name", "on_batch")
+"""Arguments of ``apply_changes`` for streams."""
+
 
 def start(
     frame: DataFrame,

@@ -8,7 +8,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._expressions import Parts
 from merganser._progress import progress
-from merganser._transport import Transport, explaining_names, view_name
+from merganser._transport import Transport, convert_exceptions, view_name
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _FORMAT = "merganser"
@@ -43,7 +43,7 @@ class Bridge(Transport):
         self._session: Any = spark._jsparkSession
         jvm: Any = spark._jvm
         self._entry: Any = jvm.io.merganser.spark.python.PythonBridge
-        if isinstance(self._entry, JavaPackage):  # what py4j returns for a class that does not exist
+        if not has_jar(jvm):
             jars = spark.conf.get("spark.jars", None) or "empty"
             raise missing_jar(f"'spark.jars' is {jars}", jars)
 
@@ -52,16 +52,10 @@ class Bridge(Transport):
         found: list[dict[str, Any]] = self._call("call", self._session, call, *given, shown=call)
         return found
 
-    def parts(self) -> Parts:
-        return Parts()
-
-    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
-        with explaining_names():
-            if options:
-                return self.one("run_statement", options, statement=text, parts=parts)
-            given = text, _java(parts.columns), json.dumps(parts.names)
-            rows = self._call("statement", self._session, *given, shown=what)
-        return rows[0] if rows else {}
+    def _statement(self, what: str, text: str, parts: Parts) -> list[dict[str, Any]]:
+        given = text, _java(parts.columns), json.dumps(parts.names)
+        rows: list[dict[str, Any]] = self._call("statement", self._session, *given, shown=what)
+        return rows
 
     def _add_view(self, rows: DataFrame) -> str:
         name = view_name()
@@ -73,12 +67,10 @@ class Bridge(Transport):
             return str(self._entry.sqlOf(self._session, column._jc))
 
     def _call(self, method: str, *args: Any, shown: str) -> Any:
-        with self._translating(), self._progress(shown), interruptible(self._spark):
+        shows = progress(self._spark.sparkContext, shown, self._step)
+        with self._translating(), shows, interruptible(self._spark):
             response = getattr(self._entry, method)(*args)
         return json.loads(response)
-
-    def _progress(self, what: str) -> AbstractContextManager[None]:
-        return progress(self._spark.sparkContext, what, self._step)
 
     def _step(self) -> Callable[[], str]:
         """What the next call of this thread is doing, such as ``delete files: 120 of 3000``."""
@@ -194,26 +186,22 @@ def raise_conditions() -> None:
 
     PySpark converts the JVM's exceptions in one function; those without one of ours among their causes are unchanged.
     """
-    sparks: Any = captured.convert_exception
-    if getattr(sparks, "raises_conditions", False):
-        return
+    convert_exceptions([captured], _converted)
 
-    def convert_exception(thrown: Any) -> Any:
-        try:
-            ours = _carried(_chain(thrown)) or _unknown_format(thrown)
-        except Py4JError:
-            ours = None
-        return sparks(thrown) if ours is None else ours
 
-    convert_exception.raises_conditions = True  # type: ignore[attr-defined]
-    captured.convert_exception = convert_exception  # type: ignore[assignment, unused-ignore]
+def _converted(sparks: Callable[[Any], Any], thrown: Any) -> Any:
+    try:
+        ours = _carried(thrown) or _unknown_format(thrown)
+    except Py4JError:
+        ours = None
+    return ours or sparks(thrown)
 
 
 def translated(failure: BaseException) -> MerganserError | None:
     """Return our exception among a failed call's causes, or ``None``."""
     if isinstance(failure, Py4JJavaError):
-        return _carried(_chain(failure.java_exception))
-    return _carried(_chain(getattr(failure, "_origin", None)))  # PySpark wraps Spark's own exceptions it knows
+        return _carried(failure.java_exception)
+    return _carried(getattr(failure, "_origin", None))  # PySpark wraps Spark's own exceptions it knows
 
 
 def missing_jar(reason: str, jars: str) -> MissingJarError:
@@ -243,8 +231,11 @@ def _unknown_format(thrown: Any) -> MerganserError | None:
     )
 
 
-def _carried(chain: Iterator[Any]) -> MerganserError | None:
-    for thrown in chain:
+def _carried(thrown: Any) -> MerganserError | None:
+    """Our exception that a Java exception is or has as a cause, or ``None``."""
+    for _ in range(_MAX_CAUSES):
+        if thrown is None:
+            return None
         if thrown.getClass().getName() == _EXCEPTION:
             return error_for(
                 str(thrown.condition()),
@@ -252,13 +243,5 @@ def _carried(chain: Iterator[Any]) -> MerganserError | None:
                 sql_state=thrown.sqlState(),
                 parameters=json.loads(thrown.parametersJson()),
             )
-    return None
-
-
-def _chain(thrown: Any) -> Iterator[Any]:
-    """A Java exception and its causes."""
-    for _ in range(_MAX_CAUSES):
-        if thrown is None:
-            return
-        yield thrown
         thrown = thrown.getCause()
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._connect_columns import sql_of
 from merganser._expressions import Parts
-from merganser._transport import Transport, explaining_names, view_name
+from merganser._transport import Transport, convert_exceptions, view_name
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
@@ -26,8 +26,17 @@ _OURS = re.compile(
 )
 
 
+class ClientParts(Parts):
+    """Columns as text, as a client has nothing else of them that a server would read in a statement."""
+
+    def column(self, column: Any) -> str:
+        return sql_of(column, self.name)
+
+
 class Statements(Transport):
     """Calls the jar by statements."""
+
+    parts = ClientParts
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -39,16 +48,11 @@ class Statements(Transport):
             rows = self._spark.sql(*call_of(call, given)).collect()
         return [_plain(row.asDict(recursive=True)) for row in rows]
 
-    def parts(self) -> Parts:
-        return ClientParts()
-
-    def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
-        with explaining_names():
-            if options or parts.names:
-                return self.one("run_statement", options, statement=text, parts=parts)
-            with self._translating():
-                rows = self._spark.sql(text).collect()
-        return _plain(rows[0].asDict()) if rows else {}
+    def _statement(self, what: str, text: str, parts: Parts) -> list[dict[str, Any]]:
+        if parts.names:
+            return self.rows("run_statement", statement=text, parts=parts)
+        with self._translating():
+            return [_plain(row.asDict()) for row in self._spark.sql(text).collect()]
 
     def sql_of(self, column: Any) -> str:
         return sql_of(column)
@@ -69,13 +73,6 @@ class Statements(Transport):
         view = name.rpartition(".")[2]
         drop = self._spark.catalog.dropTempView if view == name else self._spark.catalog.dropGlobalTempView
         drop(view)
-
-
-class ClientParts(Parts):
-    """Columns as text, as a client has nothing else of them that a server would read in a statement."""
-
-    def column(self, column: Any) -> str:
-        return sql_of(column, self.name)
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -114,22 +111,16 @@ def raise_conditions() -> None:
     """
     from pyspark.errors.exceptions import connect
 
-    modules: list[Any] = [connect, sys.modules.get("pyspark.sql.connect.client.core")]  # it imports the function
-    sparks: Any = connect.convert_exception
-    if getattr(sparks, "raises_conditions", False):
-        return
+    core = sys.modules.get("pyspark.sql.connect.client.core")  # it imports the function
+    convert_exceptions([connect, core] if core else [connect], _converted)
 
-    def convert_exception(*arguments: Any, **named: Any) -> Any:
-        converted = sparks(*arguments, **named)
-        ours = carried(converted)
-        if ours is None:
-            return converted
+
+def _converted(sparks: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    converted = sparks(*arguments, **named)
+    ours = carried(converted)
+    if ours is not None:
         ours.origin = converted
-        return ours
-
-    convert_exception.raises_conditions = True  # type: ignore[attr-defined]
-    for module in filter(None, modules):
-        module.convert_exception = convert_exception
+    return ours or converted
 
 
 def translated(failure: PySparkException) -> MerganserError | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +23,8 @@ class Transport(ABC):
     """Calls the jar on behalf of one session. Its errors are raised as the classes of :mod:`merganser.errors`."""
 
     _spark: SparkSession
+    parts: ClassVar[type[Parts]] = Parts
+    """The parts of a statement; the statement is written with them."""
 
     def rows(
         self,
@@ -51,7 +54,6 @@ class Transport(ABC):
     def _rows(self, call: str, frame: Any, arguments: dict[str, Any], columns: dict[str, Any]) -> list[dict[str, Any]]:
         """The rows of a call with its frame, its arguments and those of them that are columns."""
 
-    @abstractmethod
     def statement(self, what: str, text: str, options: Mapping[str, str], parts: Parts) -> dict[str, Any]:
         """Run a statement; the row that it returns.
 
@@ -61,10 +63,15 @@ class Transport(ABC):
             options: Settings of the statement alone.
             parts: What it has beside its text.
         """
+        with _explaining_names():
+            if options:
+                return self.one("run_statement", options, statement=text, parts=parts)
+            rows = self._statement(what, text, parts)
+        return rows[0] if rows else {}
 
     @abstractmethod
-    def parts(self) -> Parts:
-        """No parts of a statement yet; the statement is written with them."""
+    def _statement(self, what: str, text: str, parts: Parts) -> list[dict[str, Any]]:
+        """The rows of a statement without settings."""
 
     @abstractmethod
     def sql_of(self, column: Any) -> str:
@@ -148,7 +155,7 @@ def view_name() -> str:
 
 
 @contextmanager
-def explaining_names() -> Iterator[None]:
+def _explaining_names() -> Iterator[None]:
     """Add to the error of an unknown column that strings are SQL."""
     try:
         yield
@@ -162,6 +169,19 @@ _STRINGS_ARE_SQL = (
     "Strings are SQL: the value 'paid' is written lit('paid') or \"'paid'\". In a merge, the table's columns are "
     "t.name and the source's s.name."
 )
+
+
+def convert_exceptions(modules: Sequence[Any], converted: Callable[..., Any]) -> None:
+    """Replace a function of PySpark.
+
+    Args:
+        modules: Those that have ``convert_exception``.
+        converted: Returns the exception to raise, from PySpark's function and from that function's arguments.
+    """
+    sparks = modules[0].convert_exception
+    if not isinstance(sparks, partial):
+        for module in modules:
+            module.convert_exception = partial(converted, sparks)
 
 
 def transport_for(spark: SparkSession) -> Transport:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from pyspark.sql import SparkSession
 
 from merganser._calls import calls
 from merganser.cli._run import Given, Request, Result, Rows, run
@@ -16,28 +15,20 @@ from merganser.cli._run import Given, Request, Result, Rows, run
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class Pair(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic since click 8.2
+def _pair(text: str) -> tuple[str, str]:
     """A key and a value, as ``key=value``."""
-
-    name = "KEY=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        key, equals, text = str(value).partition("=")
-        if not key or not equals:
-            self.fail(f"'{value}' is not of the form KEY=VALUE", param, ctx)
-        return key, text
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise click.BadParameter(f"'{text}' is not of the form KEY=VALUE")
+    return key, value
 
 
-class Pause(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic since click 8.2
+def _pause(text: str) -> int:
     """A time such as ``60s``, ``5m``, ``1h`` or ``30``, in seconds."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d+)([smhd]?)", str(value))
-        if match is None or int(match[1]) == 0:
-            self.fail(f"'{value}' is not a time such as 60s, 5m or 1h", param, ctx)
-        return int(match[1]) * _UNITS[match[2]]
+    match = re.fullmatch(r"(\d+)([smhd]?)", text)
+    if match is None or int(match[1]) == 0:
+        raise click.BadParameter(f"'{text}' is not a time such as 60s, 5m or 1h")
+    return int(match[1]) * _UNITS[match[2]]
 
 
 POSITIVE = click.IntRange(min=1)
@@ -49,27 +40,35 @@ limit_option = click.option(
 every_option = click.option(
     "--every",
     "pause",
-    type=Pause(),
+    type=_pause,
+    metavar="TIME",
     help="Run again and again, with this pause, such as 60s, 5m or 1h, until the process is ended.",
 )
 
 steps_option = click.option("--dry-run", is_flag=True, help="Change nothing, and list what would be done.")
+
+_PAIRS: dict[str, Any] = {"type": _pair, "metavar": "KEY=VALUE", "multiple": True}
 
 SESSION: list[click.Parameter] = [
     click.Option(
         ["--master"], metavar="MASTER", help="Where Spark runs, such as local[2]; default: Spark's own configuration."
     ),
     click.Option(["--remote"], metavar="URL", help="A Spark Connect server, such as sc://localhost:15002."),
-    click.Option(["--conf"], type=Pair(), multiple=True, help="A setting of the Spark session; may be repeated."),
+    click.Option(["--conf"], **_PAIRS, help="A setting of the Spark session; may be repeated."),
     click.Option(["--json"], is_flag=True, help="Print one line of JSON for each run."),
 ]
 
 _OPTION = click.Option(
-    ["--option", "options"],
-    type=Pair(),
-    multiple=True,
-    help="A setting of this command by its hoodie.* name; may be repeated.",
+    ["--option", "options"], **_PAIRS, help="A setting of this command by its hoodie.* name; may be repeated."
 )
+
+
+def request_of(arguments: dict[str, Any]) -> Request:
+    """Take the options of a session out of the arguments of a command."""
+    master, remote, conf, json = (arguments.pop(one) for one in ("master", "remote", "conf", "json"))
+    if master is not None and remote is not None:
+        raise click.UsageError("--master and --remote exclude each other.")
+    return Request(master, remote, dict(conf), json, arguments.get("pause"))
 
 
 def on_table(function: Callable[..., Rows | Result]) -> click.Command:
@@ -80,22 +79,9 @@ def on_table(function: Callable[..., Rows | Result]) -> click.Command:
     """
 
     @functools.wraps(function)
-    def command(
-        table: str,
-        options: tuple[tuple[str, str], ...],
-        master: str | None,
-        remote: str | None,
-        conf: tuple[tuple[str, str], ...],
-        json: bool,
-        **more: Any,
-    ) -> int:
-        if master is not None and remote is not None:
-            raise click.UsageError("--master and --remote exclude each other.")
-
-        def answer(spark: SparkSession) -> Rows | Result:
-            return function(Given(spark, table, dict(options)), **more)
-
-        return run(answer, Request(master, remote, dict(conf), json, more.get("pause")))
+    def command(table: str, options: tuple[tuple[str, str], ...], **more: Any) -> int:
+        request = request_of(more)
+        return run(lambda spark: function(Given(spark, table, dict(options)), **more), request)
 
     made = click.command()(command)
     made.params = [click.Argument(["table"], metavar="TABLE"), *made.params, _OPTION, *SESSION]

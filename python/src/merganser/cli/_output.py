@@ -56,10 +56,8 @@ def print_text(text: str, out: TextIO) -> None:
 
 def console(out: TextIO) -> Console:
     """A console of a stream: as wide as the terminal, and without a limit where there is none."""
-    found = Console(file=out, highlight=False, emoji=False, markup=False)
-    return (
-        found if found.is_terminal else Console(file=out, highlight=False, emoji=False, markup=False, width=_NO_LIMIT)
-    )
+    width = None if out.isatty() else _NO_LIMIT
+    return Console(file=out, highlight=False, emoji=False, markup=False, width=width)
 
 
 def shown(value: object) -> str:

@@ -151,10 +151,7 @@ def repeat(
 def open_session(request: Request) -> Iterator[SparkSession]:
     """A session of this command; one that runs already is used, and goes on afterwards."""
     if request.remote is not None:
-        builder = SparkSession.builder.remote(request.remote)
-        for key, value in request.conf.items():
-            builder = builder.config(key, value)
-        yield builder.getOrCreate()
+        yield SparkSession.builder.remote(request.remote).config(map=dict(request.conf)).getOrCreate()
         return
     running = pyspark.SparkContext._active_spark_context
     quiet = _QUIET if running is None else {}

@@ -122,16 +122,9 @@ def config(given: Given, defaults: bool, stored: bool) -> Rows | Result:
 @click.option("--as-of", metavar="TIME", help="Time to read as of: an instant, a date, or '2026-01-31 12:00:00'.")
 @click.option("--read-optimized", is_flag=True, help="Read base files alone, without the rows of logs.")
 @limit_option
-def read(
-    given: Given,
-    columns: str | None,
-    where: str | None,
-    as_of: str | None,
-    read_optimized: bool,
-    limit: int,
-) -> Rows | Result:
+def read(given: Given, columns: str | None, where: str | None, limit: int, **version: Any) -> Rows | Result:
     """Print rows of a table, in no order."""
-    rows = given.table.df(as_of=as_of, read_optimized=read_optimized)
+    rows = given.table.df(**version)
     return _rows(rows if where is None else rows.where(where), columns, limit)
 
 
@@ -141,18 +134,10 @@ def read(
 @click.option("--data", is_flag=True, help="What each commit changed, with the row before and after.")
 @click.option("--columns", metavar="NAMES", help="Columns to print, comma separated; also meta columns.")
 @limit_option
-def changes(
-    given: Given,
-    since: str | None,
-    until: str | None,
-    data: bool,
-    columns: str | None,
-    limit: int,
-) -> Rows | Result:
+def changes(given: Given, data: bool, columns: str | None, limit: int, **window: Any) -> Rows | Result:
     """Print the rows that changed in a window of time, each once, as it was at its end."""
     table = given.table
-    found = table.change_data(since, until=until) if data else table.changes(since, until=until)
-    return _rows(found, columns, limit)
+    return _rows(table.change_data(**window) if data else table.changes(**window), columns, limit)
 
 
 @on_table

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 from pyspark.errors import PySparkException
 
-from merganser.cli._arguments import SESSION
+from merganser.cli._arguments import SESSION, request_of
 from merganser.cli._output import print_json, print_text
-from merganser.cli._run import Request, open_session
+from merganser.cli._run import open_session
 from merganser.diagnosis import Diagnosis, Finding, doctor, installed
 from merganser.errors import MerganserError
 from merganser.session import jar_path
@@ -19,22 +20,14 @@ from merganser.table import Table
 @click.command("doctor", params=SESSION.copy())
 @click.argument("table", metavar="[TABLE]", required=False)
 @click.option("--no-session", is_flag=True, help="Look only at what is installed, and start no session.")
-def doctor_command(
-    table: str | None,
-    no_session: bool,
-    master: str | None,
-    remote: str | None,
-    conf: tuple[tuple[str, str], ...],
-    json: bool,
-) -> int:
+def doctor_command(table: str | None, no_session: bool, **session: Any) -> int:
     """Look for what Merganser needs: Java, jar, extension, catalog; exit code 1 if something is missing.
 
     Starts a session, and writes and reads a table in a temporary folder where the session is local. With TABLE, that
     table is opened as well. What is missing is printed with the line that adds it.
     """
-    found = installed()
+    found, request = installed(), request_of(session)
     if not no_session and all(finding.status != "missing" for finding in found):
-        request = Request(master, remote, dict(conf), json)
         try:
             with open_session(request) as spark:
                 found = list(doctor(spark, write=True).findings)
@@ -44,7 +37,7 @@ def doctor_command(
             name = "session" if all(finding.name != "session" for finding in found) else "table"
             found.append(Finding(name, "missing", str(error)))
     diagnosis = Diagnosis(tuple(found))
-    if json:
+    if request.json:
         print_json(diagnosis.to_dict(), sys.stdout)
     else:
         print_text(diagnosis.to_string(), sys.stdout)

@@ -72,12 +72,12 @@ def _show(context: SparkContext, what: str, step: Callable[[], str], screen: Tex
         wait = _EVERY_S
         try:
             now = step()
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         except Exception:  # the session ended during the request: there is nothing left to show
             break
-        finished = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-        tasks = sum(stage.numTasks for stage in stages if stage is not None)
-        numbers = sorted(stage.stageId for stage in stages if stage is not None)
+        stages = [stage for stage in found if stage is not None]
+        finished, tasks = sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)
+        numbers = sorted(one.stageId for one in stages)
         text = progress_line(what, time.monotonic() - started, numbers, finished, tasks, now)
         screen.write(clear + text[:width])
         screen.flush()

@@ -68,23 +68,18 @@ def frame_of(
         TypeError: There is no plain way to make a frame of ``rows``.
         ValueError: The rows of a list have different columns.
     """
-    if is_frame(rows):
-        found: DataFrame = rows
-        return found
-    module = type(rows).__module__.partition(".")[0]
-    if hasattr(rows, "to_spark"):  # pandas on Spark
-        frame: DataFrame = rows.to_spark()
+    if is_frame(rows) or hasattr(rows, "to_spark"):  # pandas on Spark has the latter
+        frame: DataFrame = rows if is_frame(rows) else rows.to_spark()
         return frame
+    module = type(rows).__module__.partition(".")[0]
     if module == "pandas":
         return _of_pandas(spark, operation, rows, schema)
     if module == "polars":
         return _of_arrow(spark, operation, (rows.collect() if hasattr(rows, "collect") else rows).to_arrow(), schema)
     if module == "pyarrow":
         return _of_arrow(spark, operation, rows.read_all() if hasattr(rows, "read_all") else rows, schema)
-    if isinstance(rows, Mapping):
-        return _of_records(spark, operation, [rows], schema, earlier)
-    if isinstance(rows, Sequence) and not isinstance(rows, (str, bytes)):
-        return _of_records(spark, operation, list(rows), schema, earlier)
+    if isinstance(rows, (Mapping, Sequence)) and not isinstance(rows, (str, bytes)):
+        return _of_records(spark, operation, [rows] if isinstance(rows, Mapping) else list(rows), schema, earlier)
     raise TypeError(
         f"{operation} takes rows: a frame of Spark, pandas, Polars or Arrow, or a list of dicts or tuples, not a "
         f"{kind(rows)}. For a query: spark.sql(...)"
@@ -93,8 +88,7 @@ def frame_of(
 
 def _of_pandas(spark: SparkSession, operation: str, rows: Any, schema: T.StructType | None) -> DataFrame:
     names = _distinct(operation, rows.columns)
-    objects = rows.astype(object)
-    values = objects.where(rows.notna(), None).itertuples(index=False, name=None)
+    values = rows.astype(object).where(rows.notna(), None).itertuples(index=False, name=None)
     return _frame(spark, names, values, schema, zone=_zone_of(spark))
 
 

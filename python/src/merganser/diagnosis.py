@@ -19,7 +19,16 @@ from pyspark.sql import SparkSession
 from merganser._shown import Shown, html_table
 from merganser._version import __version__
 from merganser.errors import MissingJarError
-from merganser.session import CATALOG, EXTENSIONS, LAKE_CATALOG, jar_for
+from merganser.session import (
+    CATALOG,
+    CATALOG_KEY,
+    EXTENSIONS,
+    EXTENSIONS_KEY,
+    LAKE_CATALOG,
+    appended,
+    jar_for,
+    jar_if_any,
+)
 
 #: Oldest and newest Java that each Spark line runs on.
 _JAVA = {"3.5": (8, 21), "4.0": (17, 21), "4.1": (17, 25), "4.2": (17, 25)}
@@ -192,35 +201,29 @@ def _classic(spark: SparkSession) -> list[Finding]:
     session = Finding("session", "ok", f"'{name}' on {master}, Spark {spark.version}")
     restart = "stop the session, and start it with merganser.session(...) or"
     if not _bridge.has_jar(spark._jvm):
-        return [session, _missing_jar(restart)]
-    found = [session, Finding("session jar", "ok", "its classes are loaded")]
-    extensions = spark.conf.get("spark.sql.extensions", None) or ""
-    if _bridge.has_extension(spark):
-        found.append(Finding("extension", "ok", EXTENSIONS))
-    else:
-        both = f"{extensions},{EXTENSIONS}" if extensions and EXTENSIONS not in extensions else EXTENSIONS
-        remedy = f"{restart} --conf spark.sql.extensions={both}"
-        found.append(Finding("extension", "missing", f"spark.sql.extensions is '{extensions}'", remedy))
-    catalog = spark.conf.get("spark.sql.catalog.spark_catalog", None)
+        remedy = f"{restart} --jars {jar_if_any() or 'merganser-spark-....jar'}"
+        return [session, Finding("session jar", "missing", "its JVM runs without Merganser's classes", remedy)]
+    extension = Finding("extension", "ok", EXTENSIONS)
+    if not _bridge.has_extension(spark):
+        extensions = spark.conf.get(EXTENSIONS_KEY, None) or ""
+        remedy = f"{restart} --conf {EXTENSIONS_KEY}={appended(extensions, EXTENSIONS)}"
+        extension = Finding("extension", "missing", f"{EXTENSIONS_KEY} is '{extensions}'", remedy)
+    return [session, Finding("session jar", "ok", "its classes are loaded"), extension, _catalog(spark, restart)]
+
+
+def _catalog(spark: SparkSession, restart: str) -> Finding:
+    from merganser import _bridge
+
+    catalog = spark.conf.get(CATALOG_KEY, None)
     if catalog == CATALOG:
-        found.append(Finding("catalog", "ok", f"the session catalog is {CATALOG}"))
-    elif _bridge.has_catalog(spark, LAKE_CATALOG):
-        found.append(Finding("catalog", "ok", f"a catalog of its own, {LAKE_CATALOG}, beside {catalog}"))
-    else:
-        setting = f"spark.sql.catalog.spark_catalog={CATALOG}"
-        if catalog is not None:
-            setting = f"spark.sql.catalog.lake={LAKE_CATALOG} --conf spark.sql.catalog.lake.warehouse=FOLDER"
-        shown = f"the session catalog is {catalog or 'that of Spark'}"
-        found.append(Finding("catalog", "missing", shown, f"{restart} --conf {setting}"))
-    return found
-
-
-def _missing_jar(restart: str) -> Finding:
-    try:
-        jar = str(jar_for(pyspark.__version__))
-    except MissingJarError:
-        jar = "merganser-spark-....jar"
-    return Finding("session jar", "missing", "its JVM runs without Merganser's classes", f"{restart} --jars {jar}")
+        return Finding("catalog", "ok", f"the session catalog is {CATALOG}")
+    if _bridge.has_catalog(spark, LAKE_CATALOG):
+        return Finding("catalog", "ok", f"a catalog of its own, {LAKE_CATALOG}, beside {catalog}")
+    setting = f"{CATALOG_KEY}={CATALOG}"
+    if catalog is not None:
+        setting = f"spark.sql.catalog.lake={LAKE_CATALOG} --conf spark.sql.catalog.lake.warehouse=FOLDER"
+    shown = f"the session catalog is {catalog or 'that of Spark'}"
+    return Finding("catalog", "missing", shown, f"{restart} --conf {setting}")
 
 
 def _connect(spark: SparkSession) -> list[Finding]:
@@ -229,10 +232,8 @@ def _connect(spark: SparkSession) -> list[Finding]:
         spark.sql("CALL help()").collect()
     except Exception as error:  # whatever a server without the procedure raises
         jar = f"merganser-spark-{'.'.join(spark.version.split('.')[:2])}_2.13-{__version__}.jar"
-        remedy = (
-            f"start the server with --jars {jar} --conf spark.sql.extensions={EXTENSIONS} "
-            f"--conf spark.sql.catalog.spark_catalog={CATALOG}"
-        )
+        settings = f"--conf {EXTENSIONS_KEY}={EXTENSIONS} --conf {CATALOG_KEY}={CATALOG}"
+        remedy = f"start the server with --jars {jar} {settings}"
         reason = str(error).strip().splitlines()[0][:200]
         return [session, Finding("connect server", "missing", f"it has no procedures of Merganser: {reason}", remedy)]
     return [session, Finding("connect server", "ok", "it has the jar, the extension and the catalog")]
@@ -241,8 +242,7 @@ def _connect(spark: SparkSession) -> list[Finding]:
 def _round_trip(spark: Any) -> Finding:
     from merganser.table import Table
 
-    is_local = hasattr(spark, "_jvm") and spark.sparkContext.master.startswith("local")
-    if not is_local:
+    if not hasattr(spark, "_jvm") or not spark.sparkContext.master.startswith("local"):
         return Finding("round trip", "not checked", "the session is not local")
     with tempfile.TemporaryDirectory(prefix="merganser-doctor-") as folder:
         try:

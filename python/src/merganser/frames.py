@@ -12,7 +12,8 @@ from merganser._conditions import error_of
 from merganser._expressions import string
 from merganser._rule_options import rule_options
 from merganser._transport import Transport, transport_for
-from merganser.config import MergeMode, Options, merged_options
+from merganser.config import MergeMode, Options
+from merganser.creation import settings_of
 
 
 def combine(
@@ -77,18 +78,16 @@ def rule_settings(
     options: Options | None,
 ) -> dict[str, str]:
     """Settings of a table by their names."""
-    named = {
-        "hoodie.datasource.write.recordkey.field": keys,
-        "hoodie.table.ordering.fields": ordering_by,
-        "hoodie.write.record.merge.mode": merge_mode,
-        **rule_options(rule),
-    }
-    return merged_options(named, options)
+    return settings_of(options, rule_options(rule), keys, ordering_by=ordering_by, merge_mode=merge_mode)
 
 
 def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> DataFrame:
     for frame in frames:
-        _require_frame(function, frame)
+        if not is_frame(frame):
+            raise TypeError(
+                f"{function} takes a Spark DataFrame, not a {kind(frame)}: spark.createDataFrame(...) creates one, "
+                "spark.sql(...) runs a query"
+            )
     spark = frames[0].sparkSession
     transport = transport_for(spark)
     names = [transport.add_view(frame) for frame in frames]
@@ -106,14 +105,6 @@ def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> 
     # A client of Spark Connect resolves the views again with each query of the frame.
     weakref.finalize(result, _drop, transport, names)
     return result
-
-
-def _require_frame(function: str, rows: object) -> None:
-    if not is_frame(rows):
-        raise TypeError(
-            f"{function} takes a Spark DataFrame, not a {kind(rows)}: spark.createDataFrame(...) creates one, "
-            "spark.sql(...) runs a query"
-        )
 
 
 def _drop(transport: Transport, views: list[str]) -> None:

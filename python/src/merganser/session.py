@@ -23,8 +23,8 @@ CATALOG = "io.merganser.spark.MerganserCatalog"
 LAKE_CATALOG = "io.merganser.spark.MerganserLakeCatalog"
 _JAR = re.compile(r"merganser-spark-(?P<line>\d+\.\d+)_.*\.jar")
 _JARS_KEY = "spark.jars"
-_EXTENSIONS_KEY = "spark.sql.extensions"
-_CATALOG_KEY = "spark.sql.catalog.spark_catalog"
+EXTENSIONS_KEY = "spark.sql.extensions"
+CATALOG_KEY = "spark.sql.catalog.spark_catalog"
 _NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.[^.]+")
 
 
@@ -47,9 +47,7 @@ def session(name: str, *, master: str | None = None, config: Mapping[str, str] |
     builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
-    for key, value in (config or {}).items():
-        builder = builder.config(key, value)
-    return configure(builder).getOrCreate()
+    return configure(builder.config(map=dict(config or {}))).getOrCreate()
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
@@ -72,7 +70,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             f"a {type(builder).__name__}. A running session reads these settings no more: stop it first (spark.stop())"
         )
     options: Mapping[str, Any] = builder._options  # there is no public way to read a builder
-    _complete(builder, options, _jar_if_shipped())
+    _complete(builder, options, jar_if_any())
     create: Callable[[], SparkSession] = builder.getOrCreate
     if not getattr(create, "adds_merganser", False):
 
@@ -86,15 +84,16 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def _complete(builder: SparkSession.Builder, configured: Mapping[str, Any], jar: Path | None) -> None:
     """Set jar, extension and catalog in the builder, appended to the values configured there or elsewhere."""
-    jars = _appended(configured.get(_JARS_KEY), "" if jar is None else str(jar))
+    jars = appended(configured.get(_JARS_KEY), "" if jar is None else str(jar))
     if jars:
         builder.config(_JARS_KEY, jars)
-    builder.config(_EXTENSIONS_KEY, _appended(configured.get(_EXTENSIONS_KEY), EXTENSIONS))
+    builder.config(EXTENSIONS_KEY, appended(configured.get(EXTENSIONS_KEY), EXTENSIONS))
     if _requires_session_catalog(configured):
-        builder.config(_CATALOG_KEY, CATALOG)
+        builder.config(CATALOG_KEY, CATALOG)
 
 
-def _jar_if_shipped() -> Path | None:
+def jar_if_any() -> Path | None:
+    """The jar for the installed PySpark, or ``None``."""
     try:
         return jar_for(pyspark.__version__)
     except MissingJarError:
@@ -103,13 +102,13 @@ def _jar_if_shipped() -> Path | None:
 
 def _requires_session_catalog(configured: Mapping[str, Any]) -> bool:
     """Whether Merganser's must be the session catalog: it need not be if a lake catalog is configured as well."""
-    catalog = str(configured.get(_CATALOG_KEY, CATALOG))
+    catalog = str(configured.get(CATALOG_KEY, CATALOG))
     if catalog == CATALOG:
         return True
     if any(_NAMED_CATALOG.fullmatch(key) and value == LAKE_CATALOG for key, value in configured.items()):
         return False
     raise ConfigurationConflictError(
-        f"Cannot make '{CATALOG}' the session catalog: '{_CATALOG_KEY}' is '{catalog}' already. Remove that setting, "
+        f"Cannot make '{CATALOG}' the session catalog: '{CATALOG_KEY}' is '{catalog}' already. Remove that setting, "
         "or keep it and add a separate catalog for Merganser's tables: "
         f"spark.sql.catalog.<name>={LAKE_CATALOG} and spark.sql.catalog.<name>.warehouse=<folder>.",
         condition="SESSION_CATALOG_CONFLICT",
@@ -131,7 +130,7 @@ def _get_or_create(builder: SparkSession.Builder, create: Callable[[], SparkSess
     context: Any = pyspark.SparkContext._active_spark_context
     if running is not None or context is not None:
         _require_ready(running, context)
-        builder._options = theirs if running is not None else {_CATALOG_KEY: CATALOG, **theirs}
+        builder._options = theirs if running is not None else {CATALOG_KEY: CATALOG, **theirs}
         try:
             return create()
         finally:
@@ -166,16 +165,16 @@ def _require_ready(spark: SparkSession | None, context: Any) -> None:
 
     has_jar = _bridge.has_jar(context._jvm)
     settings: dict[str, str] = {}
-    for key in (_JARS_KEY, _EXTENSIONS_KEY, _CATALOG_KEY):
+    for key in (_JARS_KEY, EXTENSIONS_KEY, CATALOG_KEY):
         settings[key] = (context.getConf().get(key, "") if spark is None else spark.conf.get(key, None)) or ""
-    named = EXTENSIONS in _words(settings[_EXTENSIONS_KEY])
+    named = EXTENSIONS in _words(settings[EXTENSIONS_KEY])
     missing: list[str] = []
     if not has_jar:
         missing.append(f"the jar ('{_JARS_KEY}' is '{settings[_JARS_KEY]}')")
     if not named or (spark is not None and has_jar and not _bridge.has_extension(spark)):
-        missing.append(f"the SQL extension {EXTENSIONS} ('{_EXTENSIONS_KEY}' is '{settings[_EXTENSIONS_KEY]}')")
-    if spark is not None and settings[_CATALOG_KEY] != CATALOG and not _bridge.has_catalog(spark, LAKE_CATALOG):
-        missing.append(f"the catalog {CATALOG} ('{_CATALOG_KEY}' is '{settings[_CATALOG_KEY]}')")
+        missing.append(f"the SQL extension {EXTENSIONS} ('{EXTENSIONS_KEY}' is '{settings[EXTENSIONS_KEY]}')")
+    if spark is not None and settings[CATALOG_KEY] != CATALOG and not _bridge.has_catalog(spark, LAKE_CATALOG):
+        missing.append(f"the catalog {CATALOG} ('{CATALOG_KEY}' is '{settings[CATALOG_KEY]}')")
     if not missing:
         return
     kind = ConfigurationConflictError if has_jar else MissingJarError
@@ -191,18 +190,14 @@ def _require_ready(spark: SparkSession | None, context: Any) -> None:
 def _without_ours(options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a builder without those that :func:`configure` added."""
     theirs = dict(options)
-    if theirs.get(_CATALOG_KEY) == CATALOG:
-        del theirs[_CATALOG_KEY]
-    if _words(theirs.get(_EXTENSIONS_KEY)) == [EXTENSIONS]:
-        del theirs[_EXTENSIONS_KEY]
-    jars = [jar for jar in _words(theirs.pop(_JARS_KEY, None)) if not _is_shipped(jar)]
+    if theirs.get(CATALOG_KEY) == CATALOG:
+        del theirs[CATALOG_KEY]
+    if _words(theirs.get(EXTENSIONS_KEY)) == [EXTENSIONS]:
+        del theirs[EXTENSIONS_KEY]
+    jars = [jar for jar in _words(theirs.pop(_JARS_KEY, None)) if Path(jar).parent != _shipped_jars()]
     if jars:
         theirs[_JARS_KEY] = ",".join(jars)
     return theirs
-
-
-def _is_shipped(jar: str) -> bool:
-    return Path(jar).parent == _shipped_jars()
 
 
 @functools.lru_cache(maxsize=1)
@@ -252,25 +247,18 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
     found = shipped.get(line, [])
     if len(found) == 1:
         return found[0]
-    parameters = {"line": line, "folder": str(jars)}
-    if found:
-        names = ", ".join(file.name for file in found)
-        raise MissingJarError(
-            f"Cannot choose a jar for Spark {line}: {jars} has {names}. Leave one of them there, or set 'spark.jars' "
-            "yourself.",
-            condition="MISSING_JAR",
-            parameters=parameters,
-        )
+    names = ", ".join(file.name for file in found)
     lines = ", ".join(sorted(shipped, key=lambda text: [int(part) for part in text.split(".")])) or "none at all"
-    raise MissingJarError(
-        f"Cannot find a jar for Spark {line} (pyspark {spark_version}): this package ships jars for {lines}. Install "
-        "a pyspark of one of these lines, or set 'spark.jars' to a jar built for yours.",
-        condition="MISSING_JAR",
-        parameters=parameters,
+    reason = (
+        f"Cannot choose a jar for Spark {line}: {jars} has {names}. Leave one there, or set '{_JARS_KEY}' yourself."
+        if found
+        else f"Cannot find a jar for Spark {line} (pyspark {spark_version}): this package ships jars for {lines}. "
+        f"Install a pyspark of one of these lines, or set '{_JARS_KEY}' to a jar built for yours."
     )
+    raise MissingJarError(reason, condition="MISSING_JAR", parameters={"line": line, "folder": str(jars)})
 
 
-def _appended(present: object, new: str) -> str:
+def appended(present: object, new: str) -> str:
     """Add a word to a comma-separated list, unless the list has it."""
     return ",".join(_words(f"{present or ''},{new}"))
 

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._expressions import Parts
 from merganser._progress import progress
-from merganser._transport import Transport, convert_exceptions, view_name
+from merganser._transport import Transport, convert_exceptions
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _FORMAT = "merganser"
@@ -57,8 +57,7 @@ class Bridge(Transport):
         rows: list[dict[str, Any]] = self._call("statement", self._session, *given, shown=what)
         return rows
 
-    def _add_view(self, rows: DataFrame) -> str:
-        name = view_name()
+    def _add_view(self, name: str, rows: DataFrame) -> str:
         self._call("view", self._session, name, rows._jdf, shown="view")
         return name
 

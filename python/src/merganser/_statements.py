@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser._connect_columns import sql_of
 from merganser._expressions import Parts
-from merganser._transport import Transport, convert_exceptions, view_name
+from merganser._transport import Transport, convert_exceptions
 from merganser.errors import MerganserError, MissingJarError, error_for
 
 _NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
@@ -60,8 +60,7 @@ class Statements(Transport):
     def _translated(self, failure: Exception) -> MerganserError | None:
         return translated(failure) if isinstance(failure, PySparkException) else None
 
-    def _add_view(self, rows: DataFrame) -> str:
-        name = view_name()
+    def _add_view(self, name: str, rows: DataFrame) -> str:
         if rows.sparkSession is self._spark:
             rows.createOrReplaceTempView(name)
             return name

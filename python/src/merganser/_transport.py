@@ -80,10 +80,11 @@ class Transport(ABC):
     def add_view(self, rows: DataFrame) -> str:
         """The name of a new temporary view of a frame, whichever session the frame is from."""
         # Dropping a view uncaches a frame of the same plan; projections do not make it another one on Spark 4.
-        return self._add_view(rows.where("true"))
+        return self._add_view(f"merganser_rows_{uuid.uuid4().hex}", rows.where("true"))
 
     @abstractmethod
-    def _add_view(self, rows: DataFrame) -> str: ...
+    def _add_view(self, name: str, rows: DataFrame) -> str:
+        """Add a view, and return its name with that of its database, if it has one."""
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -147,11 +148,6 @@ class Transport(ABC):
     def has_evolution_clause(self) -> bool:
         """Whether this Spark line has MERGE WITH SCHEMA EVOLUTION."""
         return not self._spark.version.startswith("3.")
-
-
-def view_name() -> str:
-    """A name that no view has."""
-    return f"merganser_rows_{uuid.uuid4().hex}"
 
 
 @contextmanager

@@ -172,9 +172,7 @@ class TableChanges(OpenTable):
             return self._apply(changes, given, options)
         if arguments["txn"] is not None:
             raise ValueError("txn belongs to one batch; a stream has transactions of its own")
-        return _stream.start(
-            changes, self.path, given, options, **{name: arguments[name] for name in _stream.ARGUMENTS}
-        )
+        return _stream.start(changes, self.path, given, options, arguments)
 
     def _apply(self, changes: DataFrame, given: Mapping[str, Any], options: Mapping[str, str]) -> ApplyResult:
         """Apply one batch."""

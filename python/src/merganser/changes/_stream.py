@@ -16,27 +16,24 @@ if TYPE_CHECKING:
 
 OnBatch = Callable[[int, ApplyResult], None]
 
-ARGUMENTS = ("checkpoint", "trigger", "query_name", "on_batch")
-"""Arguments of ``apply_changes`` for streams."""
-
 
 def start(
-    frame: DataFrame,
-    path: str,
-    given: Mapping[str, Any],
-    options: Mapping[str, str],
-    *,
-    checkpoint: str | os.PathLike[str] | None,
-    trigger: Mapping[str, Any] | None,
-    query_name: str | None,
-    on_batch: OnBatch | None,
+    frame: DataFrame, path: str, given: Mapping[str, Any], options: Mapping[str, str], written: Mapping[str, Any]
 ) -> StreamingQuery:
     """Start a query that applies each micro-batch of a stream.
+
+    Args:
+        frame: The stream.
+        path: Folder of the table.
+        given: Arguments of the call for each micro-batch.
+        options: Settings of each write.
+        written: Arguments of ``apply_changes``, those for streams among them.
 
     Raises:
         ValueError: There is no checkpoint.
         TypeError: The trigger is no mapping.
     """
+    checkpoint, trigger, query_name = written["checkpoint"], written["trigger"], written["query_name"]
     if checkpoint is None:
         raise ValueError(
             "A stream of changes needs checkpoint=<folder>: what it has read and applied is kept there, so that a "
@@ -46,7 +43,7 @@ def start(
         raise TypeError("trigger is the arguments of DataStreamWriter.trigger, such as {'availableNow': True}")
     folder = os.fspath(checkpoint)
     writer = frame.writeStream.option("checkpointLocation", folder).foreachBatch(
-        _applied(path, given, options, folder, on_batch)
+        _applied(path, given, options, folder, written["on_batch"])
     )
     if query_name is not None:
         writer = writer.queryName(query_name)

@@ -71,8 +71,8 @@ class TableChanges(OpenTable):
     ) -> Any:
         """Apply changes of another database: inserts, updates, deletes and truncates, in any order.
 
-        All of them are one upsert, in which the table's rule decides by the ordering fields. Arguments that are not
-        below: :class:`TableChanges`. Which preset reads what: ``docs/apply-changes.md``.
+        All of them are one upsert, in which the table's rule decides by the ordering fields. Which preset reads what is
+        in ``docs/apply-changes.md``. The arguments that are not below: :class:`merganser.apply_changes.TableChanges`.
 
         Args:
             changes: Events of a preset (JSON in a column ``value``, with ``key`` if there is one, or the envelope's
@@ -129,7 +129,8 @@ class TableChanges(OpenTable):
 
         The table retains deletes for 48 hours, so that an event that is older than the delete of its row, and comes in
         a later batch, is late; not if it is partitioned by columns that are not part of the key. The option
-        ``merganser.tombstones.retained.hours`` is another time, or ``0``.
+        ``merganser.tombstones.retained.hours`` is another time, or ``0``. The arguments that are not below:
+        :class:`merganser.apply_changes.TableChanges`.
 
         Args:
             spark: The session.
@@ -141,7 +142,7 @@ class TableChanges(OpenTable):
             table_type: Copy-on-write or merge-on-read.
             index: How a write finds the file group of a key.
             name: Name of the table.
-            options: Further settings by their ``hoodie.*`` names. Arguments that are not here: :class:`TableChanges`.
+            options: Further settings by their ``hoodie.*`` names.
 
         Raises:
             ValueError: There is no key or no ordering.

@@ -55,7 +55,6 @@ def info(given: Given) -> Rows | Result:
 @on_table
 def schema(given: Given) -> Rows | Result:
     """List the columns of a table, without the meta columns."""
-    fields = given.table.schema.fields
     rows = [
         {
             "column": field.name,
@@ -63,7 +62,7 @@ def schema(given: Given) -> Rows | Result:
             "nullable": field.nullable,
             "comment": field.metadata.get("comment"),
         }
-        for field in fields
+        for field in given.table.schema.fields
     ]
     return Result(rows)
 

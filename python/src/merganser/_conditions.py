@@ -28,14 +28,11 @@ def condition_of(error: BaseException) -> str | None:
 
 def error_of(error: BaseException) -> MerganserError | None:
     """Return the jar's error for which an exception was raised, or ``None`` if it is not Merganser's."""
-    current: BaseException | None = error
     for _ in range(_MAX_CAUSES):
-        if current is None:
-            return None
-        ours = _carried(current)
-        if ours is not None:
+        ours, cause = _carried(error), error.__cause__ or error.__context__
+        if ours is not None or cause is None:
             return ours
-        current = current.__cause__ or current.__context__
+        error = cause
     return None
 
 

@@ -228,11 +228,7 @@ def jar_path(spark_version: str | None = None) -> str:
 
 
 def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
-    """Return the jar for a version of Spark, such as ``3.5.9``.
-
-    Args:
-        spark_version: The version; its first two numbers name the line.
-        folder: Where the jars are; by default the package's own folder.
+    """Return the file of :func:`jar_path`, or one for that line in another folder of jars.
 
     Raises:
         MissingJarError: There is no jar for that line, or more than one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -153,15 +152,15 @@ def open_session(request: Request) -> Iterator[SparkSession]:
     if request.remote is not None:
         yield SparkSession.builder.remote(request.remote).config(map=dict(request.conf)).getOrCreate()
         return
-    running = pyspark.SparkContext._active_spark_context
-    quiet = _QUIET if running is None else {}
-    with _quiet_log(request.conf) if running is None else contextlib.nullcontext():
-        spark = session("merganser", master=request.master, config={**quiet, **request.conf})
+    if pyspark.SparkContext._active_spark_context is not None:
+        yield session("merganser", master=request.master, config=request.conf)
+        return
+    with _quiet_log(request.conf):
+        spark = session("merganser", master=request.master, config={**_QUIET, **request.conf})
     try:
         yield spark
     finally:
-        if running is None:
-            spark.stop()
+        spark.stop()
 
 
 @contextmanager

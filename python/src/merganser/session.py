@@ -69,16 +69,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             "configure() takes the builder of a session, merganser.configure(SparkSession.builder).getOrCreate(), not "
             f"a {type(builder).__name__}. A running session reads these settings no more: stop it first (spark.stop())"
         )
-    options: Mapping[str, Any] = builder._options  # there is no public way to read a builder
-    _complete(builder, options, jar_if_any())
+    _complete(builder, builder._options, jar_if_any())  # there is no public way to read a builder
     create: Callable[[], SparkSession] = builder.getOrCreate
-    if not getattr(create, "adds_merganser", False):
-
-        def get_or_create() -> SparkSession:
-            return _get_or_create(builder, create)
-
-        get_or_create.adds_merganser = True  # type: ignore[attr-defined]
-        builder.getOrCreate = get_or_create  # type: ignore[method-assign]
+    if not isinstance(create, functools.partial):  # else it is configured already
+        builder.getOrCreate = functools.partial(_get_or_create, builder, create)  # type: ignore[method-assign]
     return builder
 
 

@@ -28,19 +28,20 @@ _T = TypeVar("_T", bound="TableChanges")
 class TableChanges(OpenTable):
     """The part of :class:`merganser.Table` that applies changes.
 
-    Arguments of both its methods, in the words of Spark's AUTO CDC:
+    Both methods take these arguments; the names that end in ``column_list`` are those of Spark's AUTO CDC:
 
     - ``preset``: Name of the envelope, such as ``"debezium_postgres"``, or a configured
       :class:`merganser.changes.Preset`.
-    - ``keys``: The record key columns. ``None``: the table's; of a new table, those that the events name.
+    - ``keys``: The record key columns. ``None`` takes the table's; for a new table, those that the events name.
     - ``sequence_by``: Column or columns of the rows that are larger in a later change of a key, also as
       ``struct("day", "seq")``. With a preset, ``None`` takes the order of the envelope.
-    - ``ignore_null_updates``: Whether null leaves the stored value, or the columns in which it does. This belongs to
-      the table, ``None`` takes that.
+    - ``ignore_null_updates``: Whether null leaves the stored value, or the columns in which it does, as in
+      ``ignore_null_updates_column_list``. The setting belongs to the table; ``None`` takes the table's.
     - ``ignore_null_updates_column_list``: The columns in which null leaves the stored value: all or none, besides keys
-      and ordering fields. ``ignore_null_updates_except_column_list``: The columns in which it does not: all or none.
-    - ``columns``, also as ``column_list``: The columns to apply, or types of columns for events without a schema.
-    - ``except_columns``, also as ``except_column_list``: Columns not to apply. They stay as they are stored.
+      and ordering fields.
+    - ``ignore_null_updates_except_column_list``: The columns in which it does not: all or none.
+    - ``columns``, ``column_list``: The columns to apply, or types of columns for events without a schema.
+    - ``except_columns``, ``except_column_list``: Columns not to apply. They stay as they are stored.
     """
 
     def apply_changes(
@@ -97,7 +98,8 @@ class TableChanges(OpenTable):
         Raises:
             EventsRefusedError: Events cannot be applied, and there is no quarantine; nothing was written.
             ConfigurationConflictError: An argument contradicts the table.
-            MerganserError: ``CHANGES_NEED_...``: The table lacks an ordering, a key or a global index for changes.
+            MerganserError: ``CHANGES_NEED_ORDERING``, ``CHANGES_NEED_KEYS``, ``CHANGES_NEED_GLOBAL_INDEX``: the table
+                cannot take changes.
             TypeError: An argument or the frame has the wrong type.
         """
         return self._applied(changes, locals())

@@ -54,9 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: ``None`` takes those of the process.
     """
     try:
-        code = commands().main(
-            args=None if arguments is None else list(arguments), prog_name="merganser", standalone_mode=False
-        )
+        code = commands().main(arguments, prog_name="merganser", standalone_mode=False)
     except click.ClickException as error:
         error.show(sys.stderr)
         return error.exit_code

@@ -19,16 +19,7 @@ from pyspark.sql import SparkSession
 from merganser._shown import Shown, html_table
 from merganser._version import __version__
 from merganser.errors import MissingJarError
-from merganser.session import (
-    CATALOG,
-    CATALOG_KEY,
-    EXTENSIONS,
-    EXTENSIONS_KEY,
-    LAKE_CATALOG,
-    appended,
-    jar_for,
-    jar_if_any,
-)
+from merganser.session import CATALOG, CATALOG_KEY, EXTENSIONS, EXTENSIONS_KEY, LAKE_CATALOG, added, jar_for, jar_if_any
 
 #: Oldest and newest Java that each Spark line runs on.
 _JAVA = {"3.5": (8, 21), "4.0": (17, 21), "4.1": (17, 25), "4.2": (17, 25)}
@@ -206,7 +197,7 @@ def _classic(spark: SparkSession) -> list[Finding]:
     extension = Finding("extension", "ok", EXTENSIONS)
     if not _bridge.has_extension(spark):
         extensions = spark.conf.get(EXTENSIONS_KEY, None) or ""
-        remedy = f"{restart} --conf {EXTENSIONS_KEY}={appended(extensions, EXTENSIONS)}"
+        remedy = f"{restart} --conf {EXTENSIONS_KEY}={added(extensions, EXTENSIONS)}"
         extension = Finding("extension", "missing", f"{EXTENSIONS_KEY} is '{extensions}'", remedy)
     return [session, Finding("session jar", "ok", "its classes are loaded"), extension, _catalog(spark, restart)]
 

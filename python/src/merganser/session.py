@@ -78,10 +78,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def _complete(builder: SparkSession.Builder, configured: Mapping[str, Any], jar: Path | None) -> None:
     """Set jar, extension and catalog in the builder, appended to the values configured there or elsewhere."""
-    jars = appended(configured.get(_JARS_KEY), "" if jar is None else str(jar))
+    jars = added(configured.get(_JARS_KEY), "" if jar is None else str(jar))
     if jars:
         builder.config(_JARS_KEY, jars)
-    builder.config(EXTENSIONS_KEY, appended(configured.get(EXTENSIONS_KEY), EXTENSIONS))
+    builder.config(EXTENSIONS_KEY, added(configured.get(EXTENSIONS_KEY), EXTENSIONS))
     if _requires_session_catalog(configured):
         builder.config(CATALOG_KEY, CATALOG)
 
@@ -248,7 +248,7 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
     raise MissingJarError(reason, condition="MISSING_JAR", parameters={"line": line, "folder": str(jars)})
 
 
-def appended(present: object, new: str) -> str:
+def added(present: object, new: str) -> str:
     """Add a word to a comma-separated list, unless the list has it."""
     return ",".join(_words(f"{present or ''},{new}"))
 

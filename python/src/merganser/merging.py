@@ -29,13 +29,11 @@ from merganser.results import StatementResult
 
 @dataclass(frozen=True, eq=False)
 class WhenMatchedUpdate:
-    """``WHEN MATCHED [AND condition] THEN UPDATE``, of a stored row that a row of the source matches."""
+    """``WHEN MATCHED [AND condition] THEN UPDATE``, as :meth:`Merge.when_matched_update` adds it."""
 
     set: Assignments | None = None
-    """Expressions by column; ``None`` assigns every column from the source's column of its name."""
     condition: Condition | None = None
     except_: Columns = ()
-    """Columns that are not assigned, where ``set`` is ``None``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +45,11 @@ class WhenMatchedDelete:
 
 @dataclass(frozen=True, eq=False)
 class WhenNotMatchedInsert:
-    """``WHEN NOT MATCHED [AND condition] THEN INSERT``, of a row of the source that matches no stored row."""
+    """``WHEN NOT MATCHED [AND condition] THEN INSERT``, as :meth:`Merge.when_not_matched_insert` adds it."""
 
     values: Assignments | None = None
-    """Expressions by column; ``None`` takes every column from the source's column of its name."""
     condition: Condition | None = None
     except_: Columns = ()
-    """Columns that are not taken, where ``values`` is ``None``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +180,7 @@ class Merge:
 
         Args:
             dry_run: Change nothing; ``dry_run`` of the result has what would be changed, as of :meth:`dry_run`.
-            options: Settings of this statement alone, as :class:`merganser.WriteOptions` or by their ``hoodie.*``
-                names. ``None`` uses the table's and the session's.
-            txn: Application and version of this write, as for :meth:`merganser.Table.upsert`: a statement that is
-                repeated changes nothing.
+            options: As for :meth:`merganser.Table.upsert`, and so is ``txn``.
 
         Returns:
             What became of the rows.
@@ -208,8 +201,7 @@ class Merge:
 
         Args:
             rows: Most rows to return.
-            options: As for :meth:`execute`.
-            txn: As for :meth:`execute`.
+            options: As for :meth:`execute`, and so is ``txn``.
 
         Raises:
             MerganserError: What the statement raises.

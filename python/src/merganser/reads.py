@@ -103,14 +103,10 @@ class TableReads(OpenTable):
         Only the file groups are read that these commits wrote to.
 
         Args:
-            since: Time after which changes are returned: an instant (``yyyyMMddHHmmssSSS``), the result of a write,
-                such as that of the last commit that was read, or another string that ``as.of.instant`` accepts, a
-                ``date`` (its start), or a ``datetime``. Without a time zone they are in the table's timeline zone.
-                ``None`` begins with the first commit.
+            since: Time after which changes are returned, as ``as_of`` of :meth:`df`, such as the result of the last
+                write that was read. ``None`` begins with the first commit.
             until: Time likewise, up to which changes are returned, inclusive. ``None``: the newest commit.
-            columns: Columns to return, also the meta columns such as ``_hoodie_commit_time``. ``None``: all data
-                columns.
-            where: Condition on columns of the table.
+            columns: As for :meth:`df`, and so is ``where``.
 
         Raises:
             MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
@@ -161,8 +157,7 @@ class TableReads(OpenTable):
             start: Where a new query begins: ``"earliest"`` with the rows of the table, as inserts of its newest commit;
                 ``"latest"`` with the next commit; or after a time, as ``since`` of :meth:`changes`. A query that is
                 started again goes on where its checkpoint is.
-            reason: As for :meth:`change_data`.
-            json: As for :meth:`change_data`.
+            reason: As for :meth:`change_data`, and so is ``json``.
             max_files: A micro-batch takes commits up to so many files, at least one commit. ``None``: all there are.
             max_bytes: The same by the size of the files.
 

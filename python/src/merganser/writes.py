@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
@@ -26,6 +26,17 @@ from merganser.config import merged_options
 from merganser.merging import Clause, Merge, on_columns
 from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
 from merganser.results import CommitResult, StatementResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class WriteSettings(TypedDict, total=False):
+    """Arguments of every kind of write, see :meth:`TableWrites.upsert`."""
+
+    options: AnyOptions | None
+    txn: Transaction | None
+    dry_run: bool
 
 
 class TableWrites(OpenTable):
@@ -69,7 +80,7 @@ class TableWrites(OpenTable):
         txn: Transaction | None = None,
         dry_run: bool = False,
     ) -> CommitResult:
-        """Add rows without merging: a key that is already stored is then stored twice."""
+        """Add rows without merging: a key that is already stored is then stored twice. Arguments: :meth:`upsert`."""
         return self._write("insert", rows, options, txn, dry_run)
 
     def bulk_insert(
@@ -80,7 +91,7 @@ class TableWrites(OpenTable):
         txn: Transaction | None = None,
         dry_run: bool = False,
     ) -> CommitResult:
-        """Add many rows without merging, as the first load of a table does."""
+        """Add many rows without merging, as the first load of a table does. Arguments: :meth:`upsert`."""
         return self._write("bulk_insert", rows, options, txn, dry_run)
 
     def overwrite(
@@ -93,9 +104,10 @@ class TableWrites(OpenTable):
     ) -> CommitResult:
         """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
 
+        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
+
         Args:
             rows: The table's new rows; an empty frame empties the table. They may be read from the table itself.
-            options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
             CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
@@ -113,11 +125,11 @@ class TableWrites(OpenTable):
     ) -> CommitResult:
         """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
 
-        Other partitions are unchanged. A table without partitions is replaced as a whole.
+        Other partitions are unchanged. A table without partitions is replaced as a whole. ``options``, ``txn`` and
+        ``dry_run`` are as for :meth:`upsert`.
 
         Args:
             rows: The new rows of those partitions; an empty frame changes nothing.
-            options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
             CommitConflictError: Another writer wrote to one of the partitions since the write began.
@@ -135,11 +147,12 @@ class TableWrites(OpenTable):
     ) -> CommitResult:
         """Remove all rows of partitions, in one commit.
 
+        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
+
         Args:
             paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``. Each
                 character stands for itself; a path that is not a partition is ignored.
             matching: Patterns of partition paths, instead of ``paths``: ``*`` matches any characters.
-            options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
             ValueError: Neither ``paths`` nor ``matching`` has elements, or both have; an element is empty; a pattern
@@ -166,45 +179,13 @@ class TableWrites(OpenTable):
         return self._write("delete_partition", none, merged_options(named, wire_of(options)), txn, dry_run)
 
     @overload
-    def delete(
-        self,
-        which: Condition,
-        /,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> StatementResult: ...
+    def delete(self, which: Condition, /, **settings: Unpack[WriteSettings]) -> StatementResult: ...
     @overload
-    def delete(
-        self,
-        /,
-        *,
-        where: Condition,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> StatementResult: ...
+    def delete(self, /, *, where: Condition, **settings: Unpack[WriteSettings]) -> StatementResult: ...
     @overload
-    def delete(
-        self,
-        which: Rows | Iterable[Any],
-        /,
-        *,
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> CommitResult: ...
+    def delete(self, which: Rows | Iterable[Any], /, **settings: Unpack[WriteSettings]) -> CommitResult: ...
     @overload
-    def delete(
-        self,
-        /,
-        *,
-        keys: Rows | Iterable[Any],
-        options: AnyOptions | None = None,
-        txn: Transaction | None = None,
-        dry_run: bool = False,
-    ) -> CommitResult: ...
+    def delete(self, /, *, keys: Rows | Iterable[Any], **settings: Unpack[WriteSettings]) -> CommitResult: ...
 
     def delete(
         self,
@@ -219,6 +200,8 @@ class TableWrites(OpenTable):
     ) -> CommitResult | StatementResult:
         """Delete rows by their keys, whatever their ordering value, or by a condition.
 
+        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
+
         Args:
             which: Keys, as ``keys``; or, if it is a string, a bool or a column, a condition, as ``where``.
             keys: A frame with the key columns, and the partition columns where they are known: without them the keys
@@ -226,9 +209,6 @@ class TableWrites(OpenTable):
                 the order of the key columns, or dicts. Rows of a table without key columns are deleted by their
                 ``_hoodie_record_key`` and ``_hoodie_partition_path``.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
-            options: Settings of this delete alone. ``None`` uses the table's and the session's.
-            txn: Application and version of this delete, as for :meth:`upsert`.
-            dry_run: Delete nothing; ``dry_run`` of the result has what would be deleted.
 
         Returns:
             Of keys, a :class:`CommitResult`; of a condition, a :class:`StatementResult`.
@@ -269,14 +249,12 @@ class TableWrites(OpenTable):
         """Update the rows for which a condition is true.
 
         The rows go through the table's merge rule: one whose ordering column is assigned a smaller value loses.
+        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
 
         Args:
             set: Expressions by column, as SQL or as columns, or values that are not strings:
                 ``{"fare": "fare * 2", "paid": True, "note": lit("late")}``.
             where: Condition on the table's columns, as SQL or as a column; ``None`` updates all rows.
-            options: Settings of this statement alone. ``None`` uses the table's and the session's.
-            txn: Application and version of this write, as for :meth:`upsert`.
-            dry_run: Update nothing; ``dry_run`` of the result has what would be updated.
 
         Raises:
             TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
@@ -317,13 +295,9 @@ class TableWrites(OpenTable):
         Raises:
             TypeError: ``source`` is neither rows nor a string, or ``on`` is no condition.
         """
-        if isinstance(source, str):
-            frame: DataFrame | str = source
-        else:
-            frame = frame_of(self._spark, "merge", source, self._schema_for(source), self._earlier)
         begun = Merge(
             target=self.identifier,
-            source=frame,
+            source=source if isinstance(source, str) else self._frame_of("merge", source),
             on=on_columns(on, self._info.record_key),
             target_alias=target_alias,
             source_alias=source_alias,
@@ -336,13 +310,12 @@ class TableWrites(OpenTable):
     def _keys(self, keys: Any) -> DataFrame:
         """Keys as a frame."""
         if is_frame(keys) or hasattr(keys, "columns") or hasattr(keys, "column_names"):
-            return frame_of(self._spark, "delete", keys, self._schema_for(keys))
+            return self._frame_of("delete", keys)
         listed = [keys] if isinstance(keys, Mapping) or not isinstance(keys, Iterable) else list(keys)
-        if not listed or isinstance(listed[0], Mapping):
-            return frame_of(self._spark, "delete", listed, self.schema if listed else self._key_columns())
-        columns = self._key_columns()
+        if listed and isinstance(listed[0], Mapping):
+            return frame_of(self._spark, "delete", listed, self.schema)
         tuples = [one if isinstance(one, (tuple, list)) else (one,) for one in listed]
-        return frame_of(self._spark, "delete", tuples, columns)
+        return frame_of(self._spark, "delete", tuples, self._key_columns())
 
     def _key_columns(self) -> StructType:
         fields = {field.name.lower(): field for field in self.schema.fields}
@@ -360,9 +333,9 @@ class TableWrites(OpenTable):
             return StatementResult.of_dry_run(what, rows)
         return StatementResult.of(what, self._transport.statement(what, text, options, parts))
 
-    def _schema_for(self, rows: object) -> StructType | None:
-        """The table's columns, where types of rows are to be those of the table."""
-        return None if is_frame(rows) else self.schema
+    def _frame_of(self, operation: str, rows: Any) -> DataFrame:
+        """Rows as a frame, in the types of the table's columns where they are no frame of Spark."""
+        return frame_of(self._spark, operation, rows, None if is_frame(rows) else self.schema, self._earlier)
 
     def _earlier(self, size: int) -> list[str]:
         """The columns of tuples of so many values, see :func:`merganser._rows.without_added`."""
@@ -371,7 +344,7 @@ class TableWrites(OpenTable):
         return without_added(names, row["partition_fields"], row.get("added_columns") or (), size)
 
     def _write(self, operation: str, rows: Any, options: object, txn: object, dry_run: bool) -> CommitResult:
-        frame = frame_of(self._spark, operation, rows, self._schema_for(rows), self._earlier)
+        frame = self._frame_of(operation, rows)
         wire = write_options(options, txn)
         if dry_run:
             wire[DRY_RUN] = "true"

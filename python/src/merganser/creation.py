@@ -104,9 +104,19 @@ class TableCreation(OpenTable):
         """
         transport, place = transport_for(session_of(spark)), path_of(path)
         columns = columns_of(spark, schema)
-        declared = rule_options(rule, rule_groups, rule_delete, rule_retract)
         wire = settings_of(
-            options, declared, record_key, partition_by, ordering_by, table_type, merge_mode, index, name
+            options,
+            record_key=record_key,
+            partition_by=partition_by,
+            ordering_by=ordering_by,
+            table_type=table_type,
+            merge_mode=merge_mode,
+            rule=rule,
+            rule_groups=rule_groups,
+            rule_delete=rule_delete,
+            rule_retract=rule_retract,
+            index=index,
+            name=name,
         )
         return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
 
@@ -168,7 +178,7 @@ class TableCreation(OpenTable):
         """
         transport = transport_for(session_of(spark))
         columns = columns_of(spark, schema)
-        wire = _named_settings(arguments)
+        wire = settings_of(**arguments)
         partitions = ", ".join(map(name_text, names_of("partition_by", partition_by or ())))
         place = None if path is None else path_of(path)
         given = {"table": name, "columns": columns.json(), "partitions": partitions, "if_not_exists": if_not_exists}
@@ -228,38 +238,19 @@ class TableCreation(OpenTable):
         return True
 
 
-def settings_of(
-    options: Options | None,
-    rule: Mapping[str, Columns] | None = None,
-    record_key: Columns | None = None,
-    partition_by: Columns | None = None,
-    ordering_by: Columns | None = None,
-    table_type: TableType | None = None,
-    merge_mode: MergeMode | None = None,
-    index: IndexType | None = None,
-    name: str | None = None,
-) -> dict[str, str]:
-    """The settings of a new table by their names."""
-    return merged_options(
-        {
-            "hoodie.table.name": name,
-            "hoodie.datasource.write.recordkey.field": record_key,
-            "hoodie.datasource.write.partitionpath.field": partition_by,
-            "hoodie.table.ordering.fields": ordering_by,
-            "hoodie.datasource.write.table.type": table_type,
-            "hoodie.write.record.merge.mode": merge_mode,
-            "hoodie.index.type": index,
-            **(rule or {}),
-        },
-        options,
-    )
+def settings_of(options: Options | None = None, **arguments: Any) -> dict[str, str]:
+    """The settings of a new table by their names, from arguments of :meth:`TableCreation.create`."""
+    declared = rule_options(*(arguments.pop(name, None) for name in _RULE))
+    for name in arguments.keys() - _SETTINGS.keys():
+        raise TypeError(f"create_named() got an unexpected keyword argument {name!r}")
+    return merged_options({**{_SETTINGS[name]: value for name, value in arguments.items()}, **declared}, options)
 
 
 def _checked(table: _T, schema: StructType | str | DataFrame, arguments: Mapping[str, Any]) -> _T:
     """A table that is there, if no argument of a creation contradicts it."""
     before = _conflicts(table)
     columns = columns_of(table._spark, schema).json()
-    for setting, conflict in _conflicts(table, _named_settings(arguments), columns=columns).items():
+    for setting, conflict in _conflicts(table, settings_of(**arguments), columns=columns).items():
         if before.get(setting) != conflict:
             condition = "COLUMNS_CONFLICT" if setting == "columns" else "CONFIG_CONFLICT"
             raise ConfigurationConflictError(conflict, condition=condition)
@@ -272,15 +263,14 @@ def _conflicts(table: TableCreation, options: Mapping[str, str] | None = None, *
     return {row["setting"]: row["conflict"] for row in rows if row["conflict"] is not None}
 
 
-def _named_settings(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The same of arguments by their names, those that are not given among them."""
-    given = {**_NOTHING, **arguments}
-    for name in given.keys() - {*_NOTHING, *_RULE}:
-        raise TypeError(f"create_named() got an unexpected keyword argument {name!r}")
-    declared = rule_options(*(given.pop(name, None) for name in _RULE))
-    return settings_of(**given, rule=declared)
-
-
 _RULE = ("rule", "rule_groups", "rule_delete", "rule_retract")
-_NOTHING: dict[str, Any] = dict.fromkeys(settings_of.__annotations__.keys() - {"return"})
-"""No argument."""
+_SETTINGS = {
+    "name": "hoodie.table.name",
+    "record_key": "hoodie.datasource.write.recordkey.field",
+    "partition_by": "hoodie.datasource.write.partitionpath.field",
+    "ordering_by": "hoodie.table.ordering.fields",
+    "table_type": "hoodie.datasource.write.table.type",
+    "merge_mode": "hoodie.write.record.merge.mode",
+    "index": "hoodie.index.type",
+}
+"""Names of settings by argument."""

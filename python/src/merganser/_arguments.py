@@ -1,4 +1,4 @@
-"""Arguments as users write them, and the errors of those that cannot be meant."""
+"""Arguments as users write them. One of another type is a ``TypeError``, which names what to pass."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ _WORDS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def session_of(spark: object) -> SparkSession:
-    """The session.
-
-    Raises:
-        TypeError: It is a path or name, or no session.
-    """
+    """The session."""
     if isinstance(spark, (str, os.PathLike)):
         raise TypeError(f"The session comes first, then the path or name: (spark, {str(spark)!r}, ...)")
     if not hasattr(spark, "sql") and not hasattr(spark, "_jvm"):
@@ -50,22 +46,14 @@ def session_of(spark: object) -> SparkSession:
 
 
 def path_of(path_or_name: object) -> str:
-    """The path or name of a table.
-
-    Raises:
-        TypeError: It is neither.
-    """
+    """The path or name of a table."""
     if not isinstance(path_or_name, (str, os.PathLike)):
         raise TypeError(f"A table is identified by its path or name, not by a {kind(path_or_name)}")
     return str(os.fspath(path_or_name))
 
 
 def columns_of(spark: SparkSession, schema: object) -> StructType:
-    """The columns that a schema, DDL or a frame has.
-
-    Raises:
-        TypeError: It is none of these.
-    """
+    """The columns that a schema, DDL or a frame has."""
     if isinstance(schema, str):
         return spark.createDataFrame([], schema).schema  # type: ignore[type-var, unused-ignore]
     if isinstance(schema, StructType):
@@ -89,11 +77,7 @@ def is_column(value: object) -> bool:
 
 
 def time_of(argument: str, time: object) -> str:
-    """A time as the jar reads it.
-
-    Raises:
-        TypeError: It is no time.
-    """
+    """A time as the jar reads it."""
     if isinstance(time, str):
         return time
     if isinstance(time, datetime):
@@ -120,11 +104,7 @@ def utc_text(time: datetime | None) -> str | None:
 
 
 def wire_of(options: object) -> dict[str, str]:
-    """Options of a write by their names.
-
-    Raises:
-        TypeError: They are neither :class:`WriteOptions` nor a dict.
-    """
+    """Options of a write by their names."""
     if isinstance(options, WriteOptions):
         return options.to_options()
     if options is not None and not isinstance(options, Mapping):
@@ -136,11 +116,7 @@ def wire_of(options: object) -> dict[str, str]:
 
 
 def transaction_of(txn: object) -> dict[str, Any]:
-    """The settings of a transaction.
-
-    Raises:
-        TypeError: It is not a string and an integer.
-    """
+    """The settings of a transaction."""
     if txn is None:
         return {}
     if not (isinstance(txn, tuple) and len(txn) == 2 and isinstance(txn[0], str) and type(txn[1]) is int):
@@ -149,20 +125,12 @@ def transaction_of(txn: object) -> dict[str, Any]:
 
 
 def write_options(options: object, txn: object) -> dict[str, str]:
-    """Options and transaction of a write by their names.
-
-    Raises:
-        TypeError: They are no options, or no transaction.
-    """
+    """Options and transaction of a write by their names."""
     return merged_options(transaction_of(txn), wire_of(options))
 
 
 def names_of(argument: str, columns: object) -> list[str]:
-    """Names of columns.
-
-    Raises:
-        TypeError: They are not one or more strings.
-    """
+    """Names of columns."""
     listed = [columns] if isinstance(columns, str) else columns
     if not isinstance(listed, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in listed):
         raise TypeError(f"{argument} is the name of a column, or a list of names, not {columns!r}")

@@ -56,3 +56,10 @@ class OpenTable:
     def _frame(self, call: str, **arguments: Any) -> DataFrame:
         """The rows of a call of this table as a frame."""
         return self._spark.sql(*call_of(call, {"path": self.path, **arguments}))
+
+
+class OfTable:
+    """One of the objects in which a table has further methods."""
+
+    def __init__(self, table: OpenTable) -> None:
+        self._table = table

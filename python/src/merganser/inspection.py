@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from merganser._open_table import ALL, OpenTable
+from merganser._open_table import ALL, OfTable
 from merganser._shown import Results
 from merganser._wire import built
 from merganser.config import MergeMode, Options
@@ -21,11 +21,8 @@ from merganser.table_checks import KeyCheck, MergeConfig, Setting
 from merganser.verification import VerifyResult
 
 
-class Inspection:
+class Inspection(OfTable):
     """Questions about a table: ``table.inspect``."""
-
-    def __init__(self, table: OpenTable) -> None:
-        self._table = table
 
     def rule(self) -> dict[str, Any]:
         """Return the rule as the arguments of :meth:`merganser.Table.create` by which another table has it.
@@ -144,8 +141,7 @@ class Inspection:
         """Return the rows that another merge rule would have made of the versions that the table retains.
 
         Args:
-            rule: How each column of two versions becomes one value, as for :meth:`merganser.Table.create`; also
-                a rule that is written in Python.
+            rule: As for :meth:`merganser.Table.create`.
             ordering_by: Column or columns whose larger value wins; ``None``: those of the table.
             merge_mode: Which of two versions wins; by default it follows from the other arguments.
             settings: Further settings of a table with the rule, such as a payload class or a merger class.

@@ -8,18 +8,15 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from merganser._arguments import utc_text
-from merganser._open_table import OpenTable
+from merganser._open_table import OfTable
 from merganser._shown import Results
 from merganser._transport import transport_for
 from merganser.config import Options, merged_options
 from merganser.service_results import OrphanFile, PartitionRepair, PropertyChange, RepairResult
 
 
-class Repairs:
+class Repairs(OfTable):
     """Repairs of a table: ``table.repairs``. What a call would do is shown by ``table.services.dry_run``."""
-
-    def __init__(self, table: OpenTable) -> None:
-        self._table = table
 
     def merge_duplicates(self, partition: str | None = None, *, options: Options | None = None) -> RepairResult:
         """Merge the rows of keys that are stored more than once into one row each, by the table's rule, in one commit.

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from merganser._arguments import HasInstant, Time, time_or_none
-from merganser._open_table import OpenTable
+from merganser._open_table import OfTable
 from merganser._shown import Results
 from merganser.config import Options
 from merganser.service_results import RestoreResult, RollbackResult, Savepoint
 
 
-class Savepoints:
+class Savepoints(OfTable):
     """Earlier states of a table: ``table.savepoints``. What a call would do is shown by ``table.services.dry_run``."""
-
-    def __init__(self, table: OpenTable) -> None:
-        self._table = table
 
     def create(
         self, instant: Time | None = None, *, user: str = "", comments: str = "", options: Options | None = None
@@ -59,8 +56,7 @@ class Savepoints:
         Args:
             to: The write, or a time, for the last write that had completed by then. A write is an entry of
                 :meth:`merganser.Table.history`, the result that its call returned, or its instant; a time is what
-                :meth:`merganser.Table.df` takes as ``as_of``: a ``datetime``, a ``date`` (its start), or a string such
-                as ``"2026-01-31 12:00:00"``. Without a time zone it is in the table's timeline zone.
+                :meth:`merganser.Table.df` takes as ``as_of``, such as ``"2026-01-31 12:00:00"``.
             savepoint: Instead of ``to``, a savepoint, or the requested time of its write.
             options: Settings by their ``hoodie.*`` names, such as those of the lock.
 

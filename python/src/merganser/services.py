@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from merganser._arguments import Columns, Time, time_or_none, utc_text
-from merganser._open_table import OpenTable
+from merganser._open_table import OfTable
 from merganser._rule_options import rule_options
 from merganser._shown import Results
 from merganser.config import Options, merged_options
@@ -16,11 +16,8 @@ from merganser.service_results import ArchiveResult, ClusteringResult, Compactio
 _LAYOUTS = ("linear", "z-order", "zorder", "hilbert")
 
 
-class Services:
+class Services(OfTable):
     """Services of a table: ``table.services``. Compaction and cleaning are methods of the table."""
-
-    def __init__(self, table: OpenTable) -> None:
-        self._table = table
 
     def dry_run(
         self,
@@ -46,11 +43,8 @@ class Services:
                 ``remove_orphans``.
             instant: Of a savepoint, a restore or a rollback: as its own method takes it.
             partition: Of ``repair_duplicates``: path of the one partition.
-            min_commits: Of ``archiving``: completed writes that stay.
-            max_commits: Of ``archiving``: completed writes above which others are moved.
-            order_by: Of ``clustering``: columns to sort by.
-            strategy: Of ``clustering``: ``linear``, ``z-order`` or ``hilbert``.
-            where: Of ``clustering``: condition on partition columns.
+            min_commits: As for :meth:`archive`, and so is ``max_commits``.
+            order_by: As for :meth:`cluster`, and so are ``strategy`` and ``where``.
             rows: Of restores, rollbacks, ``repair_duplicates`` and ``upgrade``: most rows to show; 20 by default.
             older_than: Of ``remove_orphans``: files modified later stay; a time without a zone is local.
             options: Settings of the service alone, by their ``hoodie.*`` names.
@@ -187,10 +181,7 @@ class Services:
         as it is in the rule; ``last`` takes a function from a column.
 
         Args:
-            rule: Functions of columns, as for :meth:`Table.create`.
-            rule_groups: Parts of groups of columns.
-            rule_delete: What a delete does.
-            rule_retract: Which rows are subtracted from sums.
+            rule: As for :meth:`Table.create`, and so are ``rule_groups``, ``rule_delete`` and ``rule_retract``.
             dry_run: Only report what would be changed.
             options: Settings of the compaction, by their ``hoodie.*`` names.
 

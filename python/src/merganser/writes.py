@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from merganser._arguments import (
-    AnyOptions,
-    Transaction,
-    is_column,
-    is_frame,
-    kind,
-    wire_of,
-    write_options,
-)
+from merganser._arguments import AnyOptions, Transaction, is_column, is_frame, kind, wire_of, write_options
 from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text
 from merganser._key_lookup import with_partitions
 from merganser._open_table import OpenTable

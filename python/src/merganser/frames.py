@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from merganser._arguments import is_frame, kind
 from merganser._conditions import error_of
 from merganser._expressions import string
-from merganser._rule_options import rule_options
 from merganser._transport import Transport, transport_for
 from merganser.config import MergeMode, Options
 from merganser.creation import settings_of
@@ -78,7 +77,7 @@ def rule_settings(
     options: Options | None,
 ) -> dict[str, str]:
     """Settings of a table by their names."""
-    return settings_of(options, rule_options(rule), keys, ordering_by=ordering_by, merge_mode=merge_mode)
+    return settings_of(options, record_key=keys, rule=rule, ordering_by=ordering_by, merge_mode=merge_mode)
 
 
 def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> DataFrame:

@@ -133,10 +133,10 @@ final class RecordBytesSuite extends AnyFunSuite {
       case (_, null) => null
       case (Schema.Type.UNION, some) =>
         valueOf(schema.getTypes.asScala.find(_.getType != Schema.Type.NULL).get, some)
-      case (Schema.Type.RECORD, record: GenericRecord) =>
+      case (Schema.Type.RECORD, nested: GenericRecord) =>
         val copy = new GenericData.Record(schema)
         schema.getFields.asScala.foreach(f =>
-          copy.put(f.name, if (f.name == "unknown") "x" else valueOf(f.schema, record.get(f.name))))
+          copy.put(f.name, if (f.name == "unknown") "x" else valueOf(f.schema, nested.get(f.name))))
         copy
       case (Schema.Type.ARRAY, list: java.util.Collection[_]) =>
         list.asScala.map(valueOf(schema.getElementType, _)).toList.asJava

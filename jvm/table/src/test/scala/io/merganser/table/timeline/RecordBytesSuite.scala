@@ -108,7 +108,8 @@ final class RecordBytesSuite extends AnyFunSuite {
 
   /** The record of a golden file, with the schema that it was written with. */
   private def stored(name: String): GenericRecord = {
-    val Array(json, digits) = golden(s"$name.txt").split('\n')
+    val lines          = golden(s"$name.txt").split('\n')
+    val (json, digits) = (lines(0), lines(1))
     val bytes               = digits.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
     new GenericDatumReader[GenericRecord](new Schema.Parser().parse(json))
       .read(null, DecoderFactory.get.binaryDecoder(bytes, null))

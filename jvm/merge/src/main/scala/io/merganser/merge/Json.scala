@@ -2,5 +2,5 @@ package io.merganser.merge
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-/** JSON as it is read and written everywhere, if nothing else is said. */
+/** The one mapper of JSON, with Jackson's defaults. It is shared: its configuration must not change. */
 private[merganser] object Json extends ObjectMapper

@@ -9,7 +9,6 @@ import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{Action, OperationType}
 import org.apache.spark.sql.merganser.Partitions
-import org.apache.spark.sql.types.StructType
 
 /**
  * Removes file groups that are those of no bucket and have no row: Hudi writes to no table in which two file groups
@@ -49,7 +48,7 @@ private[service] object EmptiedGroups {
   }
 
   private def withoutRows(scope: ServiceScope, slices: Seq[FileSlice]): Seq[FileSlice] = {
-    val reader = scope.table.reader(scope.settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+    val reader = scope.table.reader(scope.settings.rule, MetaColumns.keySchema)
     Partitions.collect(scope.session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       it.filter { slice =>
         val rows = reader.rows(slice)

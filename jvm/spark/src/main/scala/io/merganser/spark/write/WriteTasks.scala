@@ -4,11 +4,11 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.{
   GroupTargets,
   GroupWriter,
-  WrittenGroup,
   LogWrites,
   MergePhases,
   Previewing,
-  StoredRows
+  StoredRows,
+  WrittenGroup
 }
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.{PreparedSchema, WriteRow}
@@ -90,7 +90,7 @@ private[write] final case class WriteTasks(
       settings.storedKeys)
 
   private[write] def keyReader: SliceReader =
-    table.reader(settings.rule, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+    table.reader(settings.rule, MetaColumns.keySchema)
 
   /** Persists rows until the write ends; see [[PersistedRows]]. */
   private[write] def persisted(rows: RDD[InternalRow], columns: StructType): PersistedRows = {

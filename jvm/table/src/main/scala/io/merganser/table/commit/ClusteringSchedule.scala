@@ -142,10 +142,9 @@ object ClusteringSchedule {
       table: LockedTable,
       touched: Set[FileGroupId]
   )(chosen: String => Boolean): Unit =
-    table.timeline.plannedClusterings.filter { case (i, plan) =>
-      chosen(i.requested) && plan.fileGroups.exists(touched)
+    table.timeline.plannedClusterings.foreach { case (instant, plan) =>
+      if (chosen(instant.requested) && plan.fileGroups.exists(touched)) remove(table, instant)
     }
-      .foreach { case (instant, _) => remove(table, instant) }
 
   /**
    * Our claim first, whose files have markers: if this stops in between, a run that waits for the lock must not commit

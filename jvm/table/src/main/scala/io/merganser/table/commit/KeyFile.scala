@@ -83,9 +83,7 @@ private[table] object KeyFile {
   /** Hashes of a base file in memory at a time: 32 MiB. */
   private val MaxHashes = 4 << 20
 
-  private val KeyColumn = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-
-  private val BaseColumns = KeyColumn.add(MetaColumns.schema(MetaColumns.CommitTime))
+  private val BaseColumns = MetaColumns.keySchema.add(MetaColumns.schema(MetaColumns.CommitTime))
 
   /**
    * @param stat of a base file or of a log file
@@ -117,7 +115,7 @@ private[table] object KeyFile {
     val scanner = new LogScanner(storage,
       if (config.isCreatedInLayout2) config.version else math.min(config.version, 6), new StructType, _ == instant,
       instant, _ => config.isCreatedInLayout2)
-    scanner.scan(FileNames.parseLog(stat.partitionPath, stat.fileName, size).toSeq, KeyColumn, sink)
+    scanner.scan(FileNames.parseLog(stat.partitionPath, stat.fileName, size).toSeq, MetaColumns.keySchema, sink)
     val sorted = hashes.result()
     Arrays.sort(sorted)
     new LogKeys(stat.partitionPath, instant, KeyRange(least, greatest), sorted)

@@ -1,6 +1,6 @@
 package io.merganser.table.commit
 
-/** The outcome of an attempt to plan a service: a table is listed without its lock, and may change meanwhile. */
+/** The outcome of an attempt to plan by files that are listed without the table's lock, and may change meanwhile. */
 private[table] sealed trait PlanAttempt[+P]
 
 private[table] object PlanAttempt {
@@ -14,7 +14,7 @@ private[table] object PlanAttempt {
   /** Number of attempts; only the last one may list the table under the lock. */
   private val Attempts = 3
 
-  /** @param attempt takes its number, from 0, and whether another one may follow: else it decides */
+  /** @param attempt takes its number, from 0, and whether another may follow; the last one decides */
   def decided[P](attempt: (Int, Boolean) => PlanAttempt[P]): Option[P] =
     (0 until Attempts).iterator.map(i => attempt(i, i < Attempts - 1))
       .collectFirst { case Decided(plan) => plan }.flatten

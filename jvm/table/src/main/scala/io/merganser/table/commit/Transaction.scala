@@ -401,8 +401,7 @@ object Transaction {
 
   /** The user's error among the causes of Spark's failure of a task; the failure itself if there is none. */
   private[merganser] def userError(failure: Throwable): Throwable =
-    Causes.of(failure).collectFirst { case e: MerganserException => e }
-      .getOrElse(failure)
+    Causes.of(failure).collectFirst { case e: MerganserException => e }.getOrElse(failure)
 
   /**
    * Puts a write on the timeline. Does not roll back failed writes: call [[Rollback]] first.

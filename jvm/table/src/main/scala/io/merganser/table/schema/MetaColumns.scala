@@ -26,6 +26,9 @@ object MetaColumns {
 
   val schema: StructType = StructType(names.map(StructField(_, StringType, nullable = true)))
 
+  /** The record key alone. */
+  val keySchema: StructType = StructType(Seq(schema(RecordKey)))
+
   /** Not stored of written frames: the columns above, and the one that other engines' change streams add. */
   private val reserved = names.toSet + DeleteCheck.OperationColumn
 

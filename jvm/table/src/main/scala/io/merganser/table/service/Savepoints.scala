@@ -1,7 +1,7 @@
 package io.merganser.table.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.commit.LockedTable
+import io.merganser.table.commit.{LockedTable, PlanAttempt}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, TableAccess}
 import io.merganser.table.slice.{TableView, TimeTravel}
@@ -56,8 +56,7 @@ final class Savepoints(
    *                            LOCK_TIMEOUT
    */
   def create(time: Option[String], by: String, comments: String): Savepoint =
-    (1 to Attempts).iterator.map(i => attempt(time, by, comments, mayRepeat = i < Attempts))
-      .collectFirst { case Some(savepoint) => savepoint }.get
+    PlanAttempt.decided((_, mayRepeat) => attempt(time, by, comments, mayRepeat)).get
 
   /**
    * The files, by partition path, that a savepoint would keep; changes nothing.
@@ -71,23 +70,24 @@ final class Savepoints(
     (write.requested, files(now, write))
   }
 
-  /** None if a clean began while the files were listed, so that they must be listed again. */
+  /** Outdated if a clean began while the files were listed. */
   private def attempt(
       time: Option[String],
       by: String,
       comments: String,
       mayRepeat: Boolean
-  ): Option[Savepoint] = {
+  ): PlanAttempt[Savepoint] = {
     val seen    = Timeline.load(storage, config)
     val instant = writeOf(seen, time)
     val listed  = files(seen, instant)
     LockedTable.of(storage, config, access, Some(seen)) { table =>
       val now    = table.timeline
       val isSame = cleans(now) == cleans(seen) && now.completed.contains(instant)
-      if (!isSame && mayRepeat) None
+      if (!isSame && mayRepeat) PlanAttempt.Outdated
       else {
         val chosen = if (isSame) listed else files(now, writeOf(now, Some(instant.requested)))
-        Some(publish(table, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen)))
+        val saved  = SavepointMetadata(by, System.currentTimeMillis(), comments, chosen)
+        PlanAttempt.Decided(Some(publish(table, instant, saved)))
       }
     }
   }
@@ -153,9 +153,6 @@ final class Savepoints(
 }
 
 private[service] object Savepoints {
-
-  /** Number of attempts; only the last one may list the table under the lock. */
-  val Attempts = 3
 
   private val Shown = 5
 

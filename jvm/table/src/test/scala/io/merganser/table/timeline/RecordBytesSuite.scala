@@ -110,7 +110,7 @@ final class RecordBytesSuite extends AnyFunSuite {
   private def stored(name: String): GenericRecord = {
     val lines          = golden(s"$name.txt").split('\n')
     val (json, digits) = (lines(0), lines(1))
-    val bytes               = digits.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+    val bytes          = digits.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
     new GenericDatumReader[GenericRecord](new Schema.Parser().parse(json))
       .read(null, DecoderFactory.get.binaryDecoder(bytes, null))
   }

@@ -7,7 +7,6 @@ import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, TableFileReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
-import org.apache.spark.sql.types.StructType
 
 import scala.collection.mutable
 
@@ -76,12 +75,11 @@ private[place] case object AnyKey extends KeyForms {
 
 /** Searches the keys of a table for one of each form: by the footers of base files where these show it. */
 private[place] final class KeyScan(table: OpenTable, rule: StoredRule, forms: KeyForms) extends Serializable {
-  private val keyColumn = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-  private val merging   = table.reader(rule, keyColumn)
-  private val storage   = table.storage
-  private val config    = table.config
-  private val rowKey    = table.rowKey
-  private val history   = table.timeline.history
+  private val merging = table.reader(rule, MetaColumns.keySchema)
+  private val storage = table.storage
+  private val config  = table.config
+  private val rowKey  = table.rowKey
+  private val history = table.timeline.history
 
   /**
    * At most one key of each form.
@@ -108,7 +106,7 @@ private[place] final class KeyScan(table: OpenTable, rule: StoredRule, forms: Ke
     ends.foreach(look)
     if (ends.size < 2 || forms.ofRange(ends.head, ends.last).isEmpty) {
       val reader = new TableFileReader(storage, slice.partitionPath, base,
-        new DerivedColumns(config, keyColumn, rowKey),
+        new DerivedColumns(config, MetaColumns.keySchema, rowKey),
         BaseReadOptions(known = Some(footer),
           columns = history.map(_.columns(base.instant))))
       try reader.rows().foreach(row => look(row.getString(0)))

@@ -35,10 +35,9 @@ private[spark] final case class DuplicateKeys(
     byPath: Boolean,
     buckets: Option[IndexType.Bucket] = None
 ) {
-  private val config  = table.config
-  private val order   = KeyOrder(byPath)
-  private val layout  = StructType(SliceWriter.rowSchema(table.schema).map(_.copy(nullable = true)))
-  private val keyOnly = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
+  private val config = table.config
+  private val order  = KeyOrder(byPath)
+  private val layout = StructType(SliceWriter.rowSchema(table.schema).map(_.copy(nullable = true)))
 
   /** Columns of [[merged]]. */
   val columns: StructType = MergedCopies.columns(table.schema)
@@ -95,7 +94,7 @@ private[spark] final case class DuplicateKeys(
 
   /** One row for each key that is stored more than once, or outside of its bucket. */
   private def repeated(slices: Seq[FileSlice], tasks: Int, groups: Option[BucketGroups]): RDD[InternalRow] = {
-    val (reads, compares) = (reader(keyOnly), byPath)
+    val (reads, compares) = (reader(MetaColumns.keySchema), byPath)
     val at                = reads.input.schema.fieldIndex(MetaColumns.RecordKey)
     val numbered          = slices.zipWithIndex
     val keys = Partitions.map(session.sparkContext.parallelize(numbered, math.min(slices.size, 4 * tasks))) { it =>

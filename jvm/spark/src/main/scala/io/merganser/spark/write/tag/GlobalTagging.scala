@@ -97,7 +97,7 @@ private[write] final case class GlobalTagging(
       session.sparkContext.collectionAccumulator[Int], IndexResolver.usesFilters(settings.index))
 
   private def reader(columns: StructType): SliceReader = table.reader(settings.rule,
-    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns)
+    if (columns.isEmpty) MetaColumns.keySchema else columns)
 
   private def partitionPath: Expression =
     KeyColumns.pathOf(session, settings.keyed(config), incoming.data, compiled.layout.schema)

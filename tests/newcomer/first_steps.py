@@ -109,7 +109,7 @@ def notebook(blocks: Sequence[str], commands: Sequence[Sequence[str]]) -> None:
         *blocks,
         "from merganser.cli import main",
         *(f"assert main({list(words[1:])!r}) == 0" for words in commands),
-        "orders.explain_record('o3')",
+        "orders.inspect.explain('o3')",
         "orders.history()",
         "merganser.doctor(spark)",
         "spark.stop()",
@@ -120,7 +120,7 @@ def notebook(blocks: Sequence[str], commands: Sequence[Sequence[str]]) -> None:
     outputs = [output for cell in book.cells for output in cell.outputs]
     counted("".join(output.get("text", "") for output in outputs))
     pages = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
-    assert sum("<svg" in page for page in pages) >= 1, "explain_record drew no picture"
+    assert sum("<svg" in page for page in pages) >= 1, "explain drew no picture"
     assert sum("<table" in page for page in pages) >= 2, "history and doctor showed no tables"
 
 

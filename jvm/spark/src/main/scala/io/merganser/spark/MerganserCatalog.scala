@@ -7,9 +7,7 @@ import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.merganser.CatalogBridge
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import java.util
@@ -19,8 +17,7 @@ import java.util
  *
  * Spark's own catalog stores a table's columns and location; everything else is in the table's folder.
  */
-class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog with OwnCatalog {
-  private type Properties = util.Map[String, String]
+class MerganserCatalog extends DelegatingCatalogExtension with OwnCatalog {
 
   /** @throws MerganserException SESSION_CATALOG_NAME, as it only extends the session catalog */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -83,103 +80,26 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     }
   }
 
-  override def createTable(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Properties
-  ): Table =
-    if (isOurs(properties))
-      NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions,
-        properties)
-    else super.createTable(name, schema, partitions, properties)
+  override protected def create(table: DeclaredTable): Table =
+    if (isOurs(table.properties)) described(table).create()
+    else super[DelegatingCatalogExtension].createTable(table.name, table.columns, table.partitions, table.properties)
 
-  override def createTable(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Properties
-  ): Table =
-    if (isOurs(properties)) createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
-    else super.createTable(name, columns, partitions, properties)
-
-  override private[spark] def createLike(name: Identifier, described: LikeTable): Table =
-    NewCatalogTable.createLike(SparkSession.active, new SessionEntries(SparkSession.active), name, described)
-
-  override def stageCreate(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    stage(name, schema, partitions, properties, replaces = false)
-
-  override def stageCreate(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    if (isOurs(properties)) stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
-    else new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
-
-  override def stageReplace(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    stage(name, schema, partitions, properties, replaces = true)
-
-  override def stageReplace(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    if (isOurs(properties)) stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
-    else {
-      dropTable(name)
-      new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
-    }
-
-  override def stageCreateOrReplace(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    stageReplace(name, schema, partitions, properties)
-
-  override def stageCreateOrReplace(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Properties
-  ): StagedTable =
-    stageReplace(name, columns, partitions, properties)
-
-  private def stage(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Properties,
-      replaces: Boolean
-  ): StagedTable =
-    if (isOurs(properties)) {
-      val session  = SparkSession.active
-      val existing = CatalogBridge.catalogTable(session, name)
+  override protected def stage(table: DeclaredTable, replaces: Boolean): StagedTable =
+    if (isOurs(table.properties)) {
+      val existing = CatalogBridge.catalogTable(SparkSession.active, table.name)
       existing.filterNot(t => CatalogTables.isOurs(t.provider)).foreach { other =>
-        throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name,
+        throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> table.name,
           "format" -> other.provider.getOrElse("none"))
       }
-      val described = new NewCatalogTable(session, new SessionEntries(session), name, schema, partitions, properties)
-      new StagedCatalogTable(session, name, schema, described, replaces)
+      new StagedCatalogTable(SparkSession.active, described(table), replaces)
     } else {
-      if (replaces) dropTable(name)
-      new StagedForeignTable(this, name, createTable(name, schema, partitions, properties))
+      if (replaces) dropTable(table.name)
+      new StagedForeignTable(this, table.name, create(table))
     }
 
-  private def isOurs(properties: Properties): Boolean =
+  private def described(table: DeclaredTable): NewCatalogTable =
+    new NewCatalogTable(SparkSession.active, new SessionEntries(SparkSession.active), table)
+
+  private def isOurs(properties: util.Map[String, String]): Boolean =
     CatalogTables.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
 }

@@ -9,8 +9,6 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.NamespaceChange.{RemoveProperty, SetProperty}
-import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import java.util
@@ -21,7 +19,7 @@ import scala.collection.JavaConverters._
  * and `spark.sql.catalog.lake.warehouse=/path`. Namespaces are folders below the warehouse, tables are folders below
  * these.
  */
-class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces with OwnCatalog {
+class MerganserLakeCatalog extends OwnCatalog with SupportsNamespaces {
   private type Described = util.Map[String, String]
 
   private var catalog: String       = _
@@ -69,27 +67,34 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
   private def placeOf(name: Identifier): String =
     folders.table(name).getOrElse(throw new NoSuchTableException(name)).toString
 
-  override def createTable(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Described
-  ): Table = {
-    requireNew(name, properties)
-    NewCatalogTable.create(session, entries, name, schema, partitions, properties)
+  override protected def create(table: DeclaredTable): Table = {
+    requireNew(table)
+    described(table).create()
   }
 
-  override def createTable(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Described
-  ): Table =
-    createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
+  override protected def stage(table: DeclaredTable, replaces: Boolean): StagedTable = {
+    if (!replaces || !tableExists(table.name)) requireNew(table)
+    new StagedCatalogTable(session, described(table), replaces)
+  }
 
-  override private[spark] def createLike(name: Identifier, described: LikeTable): Table = {
-    requireNew(name, described.properties)
-    NewCatalogTable.createLike(session, entries, name, described)
+  private def described(table: DeclaredTable) = new NewCatalogTable(session, entries, table)
+
+  private def requireNew(table: DeclaredTable): Unit = {
+    val (name, properties) = (table.name, table.properties)
+    requireNamespace(name.namespace)
+    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => CatalogTables.isOurs(Some(p))).foreach {
+      other =>
+        throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other,
+          "catalog" -> catalog)
+    }
+    if (tableExists(name)) throw new TableAlreadyExistsException(name)
+    val folder = name.namespace.toSeq :+ name.name
+    if (folders.isNamespace(folder)) {
+      // The error names files that belong to no table; other folders are namespaces.
+      if (!properties.containsKey(TableCatalog.PROP_LOCATION))
+        TableFolder.requireEmpty(OpenTable.storage(session, folders.folder(folder).toString))
+      throw new TableAlreadyExistsException(name)
+    }
   }
 
   override def alterTable(name: Identifier, changes: TableChange*): Table = {
@@ -111,89 +116,6 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces w
     if (tableExists(to)) throw new TableAlreadyExistsException(to)
     requireNamespace(to.namespace)
     TableAlteration.rename(session, path, to)(folders.rename(from, to))
-  }
-
-  // --- tables created with their rows -------------------------------------------------------------------------------
-
-  override def stageCreate(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable = {
-    requireNew(name, properties)
-    stage(name, schema, partitions, properties, replaces = false)
-  }
-
-  override def stageCreate(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable =
-    stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
-
-  override def stageReplace(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable = {
-    if (!tableExists(name)) throw new NoSuchTableException(name)
-    stageCreateOrReplace(name, schema, partitions, properties)
-  }
-
-  override def stageReplace(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable =
-    stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
-
-  override def stageCreateOrReplace(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable = {
-    if (!tableExists(name)) requireNew(name, properties)
-    stage(name, schema, partitions, properties, replaces = true)
-  }
-
-  override def stageCreateOrReplace(
-      name: Identifier,
-      columns: Array[Column],
-      partitions: Array[Transform],
-      properties: Described
-  ): StagedTable =
-    stageCreateOrReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
-
-  private def stage(
-      name: Identifier,
-      schema: StructType,
-      partitions: Array[Transform],
-      properties: Described,
-      replaces: Boolean
-  ): StagedTable =
-    new StagedCatalogTable(session, name, schema,
-      new NewCatalogTable(session, entries, name, schema, partitions, properties), replaces)
-
-  private def requireNew(name: Identifier, properties: Described): Unit = {
-    requireNamespace(name.namespace)
-    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => CatalogTables.isOurs(Some(p))).foreach {
-      other =>
-        throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other,
-          "catalog" -> catalog)
-    }
-    if (tableExists(name)) throw new TableAlreadyExistsException(name)
-    val folder = name.namespace.toSeq :+ name.name
-    if (folders.isNamespace(folder)) {
-      // The error names files that belong to no table; other folders are namespaces.
-      if (!properties.containsKey(TableCatalog.PROP_LOCATION))
-        TableFolder.requireEmpty(OpenTable.storage(session, folders.folder(folder).toString))
-      throw new TableAlreadyExistsException(name)
-    }
   }
 
   // --- namespaces ---------------------------------------------------------------------------------------------------

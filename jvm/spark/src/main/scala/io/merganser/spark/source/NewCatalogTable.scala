@@ -11,37 +11,28 @@ import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns, SchemaEv
 import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.merganser.CatalogBridge
 import org.apache.spark.sql.types.StructType
 
 import java.net.URI
-import java.util
 import scala.collection.JavaConverters._
 
 /**
  * A table that a statement creates: first its folder, then its entry in the catalog.
  *
- * @param entries    of the catalog
- * @param columns    of the statement or its query; may be empty where the folder holds a table
- * @param properties of the statement, Spark's own among them
- * @param isLike     true if the session's defaults for new tables do not apply
+ * @param entries of the catalog
  */
-final class NewCatalogTable(
-    session: SparkSession,
-    entries: TableEntries,
-    name: Identifier,
-    columns: StructType,
-    partitions: Array[Transform],
-    properties: util.Map[String, String],
-    isLike: Boolean = false
-) {
-  private val sessionConf   = if (isLike) Map.empty[String, String] else FrameWrite.sessionConf(session)
-  private val allProperties = properties.asScala.toMap
+final class NewCatalogTable(session: SparkSession, entries: TableEntries, table: DeclaredTable) {
+  private val sessionConf   = if (table.isLike) Map.empty[String, String] else FrameWrite.sessionConf(session)
+  private val allProperties = table.properties.asScala.toMap
   private val location      = allProperties.get(TableCatalog.PROP_LOCATION)
   private val known         = entries.known(name)
-  private val by            = partitions.map(column).toSeq
+  private val by            = table.partitions.map(column).toSeq
+
+  def name: Identifier = table.name
+
+  val columns: StructType = table.schema
 
   val place: URI = known.orElse(location.map(locationOf)).getOrElse(entries.place(name))
 
@@ -62,8 +53,6 @@ final class NewCatalogTable(
 
   /** Whether the catalog has it already. */
   def isKnown: Boolean = entries.known(name).isDefined
-
-  def declaredColumns: StructType = columns
 
   private val hadFolder = storage.exists("")
 
@@ -116,6 +105,22 @@ final class NewCatalogTable(
       properties ++ entries.kept(this) +
         (TableConfig.CreateSchema -> AvroSchemas.toAvro(ordered, name.name).toString))
     ()
+  }
+
+  /**
+   * CREATE TABLE … USING merganser. Where LOCATION names a folder that already holds a table, that table is used as it
+   * is, if the statement agrees with it.
+   */
+  def create(): MerganserTable = {
+    val exists = this.exists
+    requireFreeFolder()
+    if (exists) requireSame() else make()
+    try register()
+    catch {
+      case e: Throwable =>
+        if (!exists) unmake()
+        throw e
+    }
   }
 
   /** Undoes [[make]] and all writes since. */
@@ -182,44 +187,6 @@ object NewCatalogTable {
     TableCatalog.PROP_EXTERNAL,
     TableCatalog.PROP_IS_MANAGED_LOCATION, "path", "table_type"
   )
-
-  /**
-   * CREATE TABLE … USING merganser. Where LOCATION names a folder that already holds a table, that table is used as it
-   * is, if the statement agrees with it.
-   */
-  def create(
-      session: SparkSession,
-      entries: TableEntries,
-      name: Identifier,
-      columns: StructType,
-      partitions: Array[Transform],
-      properties: util.Map[String, String]
-  ): MerganserTable =
-    create(new NewCatalogTable(session, entries, name, columns, partitions, properties))
-
-  /** CREATE TABLE … LIKE. */
-  def createLike(session: SparkSession, entries: TableEntries, name: Identifier, like: LikeTable): MerganserTable =
-    create(new NewCatalogTable(session, entries, name, like.columns, like.partitions, like.properties, isLike = true))
-
-  private def create(table: NewCatalogTable): MerganserTable = {
-    val exists = table.exists
-    table.requireFreeFolder()
-    if (exists) table.requireSame() else table.make()
-    try table.register()
-    catch {
-      case e: Throwable =>
-        if (!exists) table.unmake()
-        throw e
-    }
-  }
-
-  /** @throws MerganserException COLUMN_DEFAULT_UNSUPPORTED */
-  def plain(name: Identifier, columns: Array[Column]): StructType = {
-    columns.find(c => c.defaultValue != null || c.generationExpression != null).foreach { c =>
-      throw MerganserException("COLUMN_DEFAULT_UNSUPPORTED", "table" -> name, "column" -> c.name)
-    }
-    CatalogBridge.schema(columns)
-  }
 
   /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
   private[source] def withoutReserved(props: Map[String, String]): Map[String, String] =

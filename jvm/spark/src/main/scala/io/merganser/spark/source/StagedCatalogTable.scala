@@ -26,20 +26,15 @@ import scala.collection.JavaConverters._
  *
  * @param replaces true if an existing table is overwritten, false if none may exist
  */
-final class StagedCatalogTable(
-    session: SparkSession,
-    ident: Identifier,
-    columns: StructType,
-    described: NewCatalogTable,
-    replaces: Boolean
-) extends StagedTable with SupportsWrite {
+final class StagedCatalogTable(session: SparkSession, described: NewCatalogTable, replaces: Boolean)
+    extends StagedTable with SupportsWrite {
   private var made    = false
   private var written = false
   private var failed  = Option.empty[MerganserException]
 
-  override def name(): String = ident.toString
+  override def name(): String = described.name.toString
 
-  override def schema(): StructType = columns
+  override def schema(): StructType = described.columns
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
@@ -91,7 +86,7 @@ final class StagedCatalogTable(
     if (!written) {
       if (described.exists)
         write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow],
-            AvroSchemas.stored(columns)),
+            AvroSchemas.stored(described.columns)),
           Map.empty)
       else {
         described.make()

@@ -88,6 +88,6 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
       entry(table).copy(properties = before.properties ++ entry(table).properties))
 
   private def entry(table: NewCatalogTable): FolderEntry =
-    FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty),
+    FolderEntry(Some(table.columns).filter(_.nonEmpty),
       table.statementProperties ++ table.comment.map("comment" -> _))
 }

@@ -13,6 +13,8 @@ object CatalogBridge {
 
   def schema(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 
+  def columns(schema: StructType): Array[Column] = CatalogV2Util.structTypeToV2Columns(schema)
+
   /** A column, or a field inside of one, of structs, arrays and maps. */
   def field(schema: StructType, path: Seq[String]): Option[StructField] =
     schema.findNestedField(path, includeCollections = true).map(_._2)

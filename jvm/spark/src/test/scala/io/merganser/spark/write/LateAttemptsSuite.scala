@@ -6,6 +6,7 @@ import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.storage.Storage
 import org.apache.spark.TaskContext
 
+import java.nio.file.{Files, Path, Paths}
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicReference
 
@@ -48,10 +49,7 @@ final class LateAttemptsSuite extends TableSuite with LocalSession {
   for (version <- Seq("6", "9"); kind <- kinds; interrupts <- Seq(true, false))
     test(s"version $version, ${kind.name}: an attempt that is killed${if (interrupts) " by an interrupt" else ""} in " +
       "the middle of its file removes it with its marker, and another attempt completes the job") {
-      val table = faulty("t")
-      for (notation <- Seq("k1@1=a k2@1=a k3@1=a", "k1@2=b k2@2=b", "k1@2=b k3@2=b"))
-        upsert(table, Notation.changes(notation), kind.options + ("hoodie.write.table.version" -> version))
-      assert(rows(table) == Before)
+      val table  = written(kind, version)
       val killed = new AtomicReference[String]
       val left   = new ConcurrentLinkedQueue[String]
       FaultyFileSystem.watching { what =>
@@ -70,6 +68,49 @@ final class LateAttemptsSuite extends TableSuite with LocalSession {
       assert(rows(table) == kind.after && Leftovers.of(table).isEmpty)
     }
 
+  for (version <- Seq("6", "9"); kind <- kinds.filter(_.runsPlan))
+    test(s"version $version, ${kind.name}: the file of an attempt that announces it while the job commits is removed") {
+      val table = written(kind, version)
+      val late  = new AtomicReference[String]
+      FaultyFileSystem.watching {
+        case Completed(_) if TaskContext.get() == null && late.get == null =>
+          assert(Files.exists(open), "no attempt may announce a file any more")
+          late.set(announced())
+        case _ => ()
+      }(kind.work(table))
+      assert(late.get != null, "the job has not committed")
+      assert(found(late.get).isEmpty)
+      assert(rows(table) == kind.after && Leftovers.of(table).isEmpty)
+    }
+
+  private def written(kind: Kind, version: String): Storage = {
+    val table = faulty("t")
+    for (notation <- Seq("k1@1=a k2@1=a k3@1=a", "k1@2=b k2@2=b", "k1@2=b k3@2=b"))
+      upsert(table, Notation.changes(notation), kind.options + ("hoodie.write.table.version" -> version))
+    assert(rows(table) == Before)
+    table
+  }
+
+  private def temporary: Path = folder.resolve("t/.hoodie/.temp")
+
+  private def open: Path = paths(temporary).find(_.toString.endsWith(".open")).get
+
+  /** A file with its marker, as another attempt of one of the running tasks leaves them at its end. */
+  private def announced(): String = {
+    val marker = paths(temporary).find(_.toString.contains(".marker.")).get
+    val other  = marker.resolveSibling(marker.getFileName.toString.replaceFirst("_(\\d+-\\d+)-\\d+", "_$1-999"))
+    val data   = other.toString.replaceFirst("/\\.hoodie/\\.temp/\\d+/", "/").replaceFirst("\\.marker\\.\\w+$", "")
+    Files.createFile(other)
+    Files.createFile(Paths.get(data))
+    data
+  }
+
+  private def paths(below: Path): Seq[Path] = {
+    val walk = Files.walk(below)
+    try walk.iterator.asScala.filterNot(_.toString.endsWith(".crc")).toList
+    finally walk.close()
+  }
+
   private def awaitKill(task: TaskContext): Unit = {
     var wasInterrupted = false
     val end            = System.nanoTime() + 30000000000L
@@ -83,9 +124,7 @@ final class LateAttemptsSuite extends TableSuite with LocalSession {
   /** What there is of a file: itself, and its marker. */
   private def found(file: String): Seq[String] = {
     val name = file.substring(file.lastIndexOf('/') + 1)
-    val walk = java.nio.file.Files.walk(folder.resolve("t"))
-    try walk.iterator.asScala.map(_.toString).filter(path => path.contains(name) && !path.endsWith(".crc")).toList
-    finally walk.close()
+    paths(folder.resolve("t")).map(_.toString).filter(_.contains(name))
   }
 }
 
@@ -94,12 +133,17 @@ private object LateAttemptsSuite {
   val Before: Seq[String] = Seq("k1@2=b", "k2@2=b", "k3@2=b")
 
   /** The creation of a data file, and of a marker. */
-  val Create: Regex = """create (.*/p\d/(?:[^/]*\.parquet|\.[^/]*\.log\.[^/]*))""".r
-  val Marker: Regex = """create (.*/\.temp/.*\.marker\.\w+)""".r
+  val Create: Regex    = """create (.*/p\d/(?:[^/]*\.parquet|\.[^/]*\.log\.[^/]*))""".r
+  val Completed: Regex = """(?:create|rename) .*/\.hoodie/(?:timeline/)?(\d{17}(?:_\d{17})?\.\w*commit)$""".r
+  val Marker: Regex    = """create (.*/\.temp/.*\.marker\.\w+)""".r
 
   /**
    * @param options of the writes before
    * @param after   the rows after the work
    */
-  final case class Kind(name: String, options: Map[String, String], after: Seq[String])(val work: Storage => Unit)
+  final case class Kind(name: String, options: Map[String, String], after: Seq[String])(val work: Storage => Unit) {
+
+    /** Whether the job runs a plan, so that files of other runs of it may be there. */
+    def runsPlan: Boolean = Set("a compaction", "a log compaction", "a clustering")(name)
+  }
 }

@@ -53,7 +53,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
     val inline  = Seq("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
     val options = this.options(mergeOnRead = true, bucketed = true) ++ inline
     val cost    = costOf(mergeOnRead = true, bucketed = true)(upsert(_, Notation.changes(batch), options))
-    assert(cost == Cost(3, 1, 2, "close" -> 18, "create" -> 18, "delete" -> 10, "exists" -> 18, "list" -> 25,
+    assert(cost == Cost(3, 1, 2, "close" -> 18, "create" -> 18, "delete" -> 10, "exists" -> 18, "list" -> 27,
       "mkdirs" -> 8, "open" -> 25, "rename" -> 6, "status" -> 2, "write" -> 11))
   }
 

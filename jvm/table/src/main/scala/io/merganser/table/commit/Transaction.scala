@@ -111,7 +111,7 @@ final class Transaction private[table] (
           throw e
       }
     end()
-    removeTraces(ofOtherAttempts, absent)
+    removeTraces(metadata, ofOtherAttempts, absent)
     completed
   }
 
@@ -119,15 +119,17 @@ final class Transaction private[table] (
    * @param announced markers of files of other attempts, which were removed
    * @param absent    files of other runs that were not there
    */
-  private def removeTraces(announced: Seq[Marker], absent: Seq[String]): Unit =
+  private def removeTraces(metadata: CommitMetadata, announced: Seq[Marker], absent: Seq[String]): Unit =
     // Markers last: if they are left, the next write removes the rest.
     quietly("remove its heartbeat and its markers") {
       if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
       if (run.isDefined) markers.close()
+      // Attempts of a run may announce files until it is closed.
+      val meanwhile = run.toSeq.flatMap(_.unnamed(metadata)).filterNot(file => storage.delete(file))
       markers.deleteAll()
       // What attempts have created since; those that end later find no marker.
       Rollback.removeAnnounced(storage, config, instant, announced)
-      absent.foreach(file => storage.delete(file))
+      (absent ++ meanwhile).foreach(file => storage.delete(file))
     }
 
   /** With its writer, the table's rule and the transactions. */

@@ -85,13 +85,19 @@ def test_columns_are_widened_and_only_values_that_do_not_fit_are_refused(spark: 
 
 def test_new_columns_of_two_types_are_strings_and_a_given_type_is_taken(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create_for_changes(spark, str(tmp_path / "t"), "id int", preset=PRESET, keys="id")
+    at, time = {**NEW[4], "field": "at"}, {**NEW[4], "field": "time"}
+    old = [OLD[0], OLD[3], at, connect("flag", "boolean"), time]
+    new = [OLD[0], NEW[3], at, connect("flag", "string"), connect("time", "string")]
     both = [
-        postgres("c", 1, {"id": 1, "code": 8, "at": 1_500_000}, columns=[OLD[0], OLD[3], {**NEW[4], "field": "at"}]),
-        postgres("c", 2, {"id": 2, "code": "A9", "at": None}, columns=[OLD[0], NEW[3], {**NEW[4], "field": "at"}]),
+        postgres("c", 1, {"id": 1, "code": 8, "at": 1_500_000, "flag": True, "time": 1_500_000}, columns=old),
+        postgres("c", 2, {"id": 2, "code": "A9", "at": None, "flag": "perhaps", "time": "noon"}, columns=new),
     ]
     table.apply_changes(events(spark, *both), preset=PRESET, columns={"at": "timestamp"})
-    rows = table.df().select("id", "code", "at").orderBy("id").collect()
-    assert [tuple(row) for row in rows] == [(1, "8", datetime(1970, 1, 1, 0, 0, 1, 500000)), (2, "A9", None)]
+    rows = table.df().select("id", "code", "at", "flag", "time").orderBy("id").collect()
+    assert [tuple(row) for row in rows] == [
+        (1, "8", datetime(1970, 1, 1, 0, 0, 1, 500000), "true", "1970-01-01 00:00:01.5"),
+        (2, "A9", None, "perhaps", "noon"),
+    ]
 
 
 def test_decimals_as_strings_are_exact_and_numbers_without_a_type_have_all_digits(

@@ -70,7 +70,8 @@ private[capture] object Fitting {
 
   /**
    * The type of a column whose events have some types: the table's type or the first one, widened by each other one as
-   * a write to the table allows it.
+   * a write to the table allows it. A new column of types without a common one is a string, if none of them is nested
+   * or binary.
    *
    * @param types          of the events, at least one
    * @param table          of the table's column; None if it is new
@@ -80,9 +81,11 @@ private[capture] object Fitting {
   def columnType(types: Seq[DataType], table: Option[DataType], widensToString: Boolean, isFixed: Boolean): DataType =
     types.foldLeft(table.getOrElse(types.head)) { (chosen, next) =>
       val isStable = isInteger(chosen) && next == LongType
-      if (isFixed && table.isDefined && !isStable) chosen
-      else if (!fits(next, chosen) && promotes(chosen, next, widensToString || table.isEmpty)) merged(chosen, next)
-      else chosen
+      if (fits(next, chosen) || isFixed && table.isDefined && !isStable) chosen
+      else if (promotes(chosen, next, widensToString || table.isEmpty)) merged(chosen, next)
+      else if (table.isDefined || promotes(next, chosen, toString = true)) chosen
+      else if (Seq(chosen, next).exists(one => isNested(one) || one == BinaryType)) chosen
+      else StringType
     }
 
   private val Integers: Seq[DataType] = Seq(ByteType, ShortType, IntegerType, LongType)

@@ -20,7 +20,7 @@ final case class BaseFileSection private (file: String, start: Long, length: Int
   /** @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if they are not the bytes that were written */
   def read(conf: Configuration, path: Path, sizeBytes: Long): Array[Byte] = BaseFileFooter.named(path, sizeBytes) {
     if (start < 0 || length < 0 || start > sizeBytes - length)
-      throw new IOException(s"its section of deletes has $length bytes at $start")
+      throw new IOException(s"its section of retained deletes or recent rows has $length bytes at $start")
     val bytes = new Array[Byte](length)
     val in    = HadoopInputFile.fromStatus(BaseFileFooter.status(path, sizeBytes), conf).newStream()
     try {
@@ -29,7 +29,7 @@ final case class BaseFileSection private (file: String, start: Long, length: Int
     } finally in.close()
     val found = BaseFileSection.crc(bytes)
     if (found != checksum)
-      throw new IOException(f"its section of deletes has the checksum $found%08x, not $checksum%08x as when written")
+      throw new IOException(f"the checksum of its retained deletes or recent rows is $found%08x, not $checksum%08x")
     bytes
   }
 }

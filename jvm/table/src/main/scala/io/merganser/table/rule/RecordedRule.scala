@@ -12,9 +12,14 @@ object RecordedRule {
 
   def of(config: TableConfig): Map[String, String] = Map(Key -> text(config))
 
-  /** How a commit's rule differs from that of properties: key, value, and what the commit has. */
-  def contradiction(config: TableConfig, extra: Map[String, String]): Option[(String, String, String)] =
-    extra.get(Key).map(parse).filter(_.get("version").contains(config.version.toString)).flatMap { recorded =>
+  /**
+   * How the rule of the newest commit that records one differs from that of properties: key, value, and what the commit
+   * has. Another version has other properties for the same rule, and is skipped.
+   *
+   * @param extras of commits, the newest first
+   */
+  def contradiction(config: TableConfig, extras: Iterator[Map[String, String]]): Option[(String, String, String)] =
+    extras.flatMap(_.get(Key)).map(parse).find(_.get("version").contains(config.version.toString)).flatMap { recorded =>
       val ordering = config.orderingFields.mkString(",")
       val mode     = MergeMode.of(config).name
       def differs(key: String, name: String, value: String) =
@@ -23,7 +28,6 @@ object RecordedRule {
         .orElse(differs("hoodie.record.merge.mode", "mode", mode))
     }
 
-  /** Another version has other properties for the same rule. */
   private def text(config: TableConfig): String =
     s"version=${config.version};mode=${MergeMode.of(config).name};ordering=${config.orderingFields.mkString(",")}"
 

@@ -39,9 +39,9 @@ object PropertiesCheck {
   def ruleContradiction(storage: Storage, config: TableConfig): Option[MerganserException] = {
     val timeline = Timeline.load(storage, config)
     if (timeline.completed.lastOption.exists(i => config.ruleSince.exists(i.requested <= _))) None
-    else timeline.newestFirst().take(Newest).flatMap(m =>
-      RecordedRule.contradiction(config, m.extra)).take(1).toList.headOption.map { case (key, value, recorded) =>
-      refused(storage, key, value, s"the newest commit of the table was written with $recorded")
+    else RecordedRule.contradiction(config, timeline.newestFirst().take(Newest).map(_.extra)).map {
+      case (key, value, recorded) =>
+        refused(storage, key, value, s"the newest commit of the table was written with $recorded")
     }
   }
 

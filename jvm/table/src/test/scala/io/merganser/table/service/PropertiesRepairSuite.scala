@@ -81,12 +81,14 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
     val s      = written("t")
     val config = TableConfig.load(s)
     assert(PropertiesCheck.ruleContradiction(s, config).isEmpty, "commits without them")
-    val metadata =
-      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "\"string\"") ++ RecordedRule.of(config))
-    instantFile(s, "300_350.deltacommit", metadata)
-    assert(PropertiesCheck.ruleContradiction(s, config).isEmpty)
+    def commit(name: String, rule: TableConfig): Unit =
+      instantFile(s, name,
+        CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "\"string\"") ++ RecordedRule.of(rule)))
     val other = TableConfig(config.properties ++ Map("hoodie.table.ordering.fields" -> "ts",
       "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING"))
+    commit("250_260.deltacommit", other)
+    commit("300_350.deltacommit", config)
+    assert(PropertiesCheck.ruleContradiction(s, config).isEmpty, "the commit before had another rule")
     val found = PropertiesCheck.ruleContradiction(s, other).getOrElse(fail())
     assert(found.condition == "PROPERTIES_CONTRADICT_DATA" && found.parameters("value") == "ts")
     val earlier = TableConfig(other.properties + ("hoodie.table.version" -> "8"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from pathlib import Path
@@ -58,7 +57,7 @@ def linked(markdown: str, page: str) -> str:
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Add pages from outside docs/ and the decisions, which are many, to the navigation by their files."""
+    """Add pages from outside docs/ to the navigation by their files, and the addresses of pages that were moved."""
     project = next(section["Project"] for section in config["nav"] if "Project" in section)
     project.append("contributing.md")
     project.append(
@@ -68,7 +67,6 @@ def on_config(config: Any, **_: Any) -> Any:
             )
         }
     )
-    folder = f"{config['docs_dir']}/decisions"
-    decisions = [f"decisions/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".md")]
-    config["nav"].append({"Decisions": decisions})
+    moved = (ROOT / "docs" / "redirects.txt").read_text().splitlines()
+    config["plugins"]["redirects"].config["redirect_maps"] = dict(line.split(" ") for line in moved)
     return config

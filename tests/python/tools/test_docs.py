@@ -80,7 +80,7 @@ def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     listed = re.findall(r"^      - (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
 def test_links_of_pages_from_outside_of_docs_lead_to_pages_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,9 +90,9 @@ def test_links_of_pages_from_outside_of_docs_lead_to_pages_of_the_site(monkeypat
     assert site_hooks.linked("[a](docs/config.md#x), [b](benchmarks/README.md), [c](build.sbt)", "contributing.md") == (
         "[a](config.md#x), [b](benchmarks/README.md), c (`build.sbt`)"
     )
-    text = "[d](../../docs/decisions/0001-x.md) ![e](many-upserts.svg) [f](https://spark.apache.org)"
+    text = "[d](../../docs/design/failure.md#x) ![e](many-upserts.svg) [f](https://spark.apache.org)"
     assert site_hooks.linked(text, "benchmarks/results/changes.md") == (
-        "[d](../../decisions/0001-x.md) ![e](many-upserts.svg) [f](https://spark.apache.org)"
+        "[d](../../design/failure.md#x) ![e](many-upserts.svg) [f](https://spark.apache.org)"
     )
     assert site_hooks.linked("[g](../CONTRIBUTING.md)", "architecture.md") == "[g](contributing.md)"
     for place, page in site_hooks.OUTSIDE.items():

@@ -1,4 +1,4 @@
-"""A count and a column of a call stand in the files of docs/decisions/0181-what-a-fact-costs.md, and no others."""
+"""A count and a column of a call stand in the files of decision 181, *What a fact costs*, and no others."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def combine(
         MerganserError: What an upsert into such a table raises: a column is missing, settings contradict each other.
             A row without a key is an error of the query that reads the result.
     """
-    return _merged("merganser_combine", [rows], rule_settings(keys, rule, ordering_by, merge_mode, options))
+    settings = settings_of(options, record_key=keys, rule=rule, ordering_by=ordering_by, merge_mode=merge_mode)
+    return _merged("merganser_combine", [rows], settings)
 
 
 def merge_frames(
@@ -66,18 +67,8 @@ def merge_frames(
     Raises:
         MerganserError: As :func:`combine`.
     """
-    return _merged("merganser_merge", [stored, changes], rule_settings(keys, rule, ordering_by, merge_mode, options))
-
-
-def rule_settings(
-    keys: str | Sequence[str],
-    rule: Mapping[str, str] | None,
-    ordering_by: str | Sequence[str] | None,
-    merge_mode: MergeMode | None,
-    options: Options | None,
-) -> dict[str, str]:
-    """Settings of a table by their names."""
-    return settings_of(options, record_key=keys, rule=rule, ordering_by=ordering_by, merge_mode=merge_mode)
+    settings = settings_of(options, record_key=keys, rule=rule, ordering_by=ordering_by, merge_mode=merge_mode)
+    return _merged("merganser_merge", [stored, changes], settings)
 
 
 def _merged(function: str, frames: list[DataFrame], options: dict[str, str]) -> DataFrame:

@@ -10,11 +10,10 @@ from pyspark.sql import DataFrame
 
 from merganser._open_table import ALL, OfTable
 from merganser._shown import Results
-from merganser._wire import built
 from merganser.config import MergeMode, Options
+from merganser.creation import settings_of
 from merganser.dry_runs import RuleComparison
 from merganser.explanations import RecordExplanation, RecordKey, key_argument
-from merganser.frames import rule_settings
 from merganser.results import FileSlice
 from merganser.rule_checks import RuleCheck
 from merganser.table_checks import KeyCheck, MergeConfig, Setting
@@ -152,8 +151,7 @@ class Inspection(OfTable):
         Raises:
             MerganserError: What the creation of a table with the rule raises.
         """
-        own = rule_settings((), rule, ordering_by, merge_mode, settings)
-        own.pop("hoodie.datasource.write.recordkey.field", None)
+        own = settings_of(settings, rule=rule, ordering_by=ordering_by, merge_mode=merge_mode)
         return RuleComparison.from_rows(self._table._rows("compare_rule", options, rule=own, rows=rows))
 
     def merge_config(self, *, options: Options | None = None) -> MergeConfig:
@@ -167,7 +165,7 @@ class Inspection(OfTable):
             options: Options of a write that is considered; ``None`` is a write without any.
         """
         rows = self._table._rows("show_merge_config", options)
-        return MergeConfig(built(Setting, row) for row in rows)
+        return MergeConfig(map(Setting.from_wire, rows))
 
     def check_keys(self, limit: int | None = None, *, options: Options | None = None) -> KeyCheck:
         """Count keys that are stored more than once, and rows without a key. Reads the key columns of all rows.

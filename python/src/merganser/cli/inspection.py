@@ -9,7 +9,6 @@ import click
 from pyspark.sql import DataFrame
 
 from merganser._shown import shown, size
-from merganser._wire import built
 from merganser.cli._arguments import limit_option, on_table, parameters
 from merganser.cli._run import Given, Result, Rows
 from merganser.explanations import RecordExplanation, key_argument
@@ -109,7 +108,7 @@ def config(given: Given, defaults: bool, stored: bool) -> Rows | Result:
         raise click.UsageError("--all and --stored exclude each other.")
     if stored:
         return Result([{"property": name, "value": value} for name, value in given.table.properties.items()])
-    found = MergeConfig(built(Setting, row) for row in given.call("show_merge_config"))
+    found = MergeConfig(map(Setting.from_wire, given.call("show_merge_config")))
     order = [*found.conflicts, *(one for one in (found if defaults else found.changed) if one.conflict is None)]
     grid = [{name: getattr(one, name) for name in ("setting", "value", "source", "conflict")} for one in order]
     return Result(found.to_dicts(), grid, empty="only defaults")

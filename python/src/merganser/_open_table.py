@@ -43,7 +43,7 @@ class OpenTable:
 
     def refresh(self) -> None:
         """Read the table's description again. The reading of rows needs none: each read sees the latest commit."""
-        self._info = TableInfo.from_wire(self._transport.describe(self.path))
+        self._info = TableInfo.from_wire(self._transport.one("describe_table", table=self.path))
 
     def _rows(self, call: str, options: Options | None = None, **arguments: Any) -> list[dict[str, Any]]:
         """The rows of a call of this table; see :meth:`Transport.rows`."""

@@ -118,15 +118,6 @@ class Transport(ABC):
     def _is_dry_run(self, options: Mapping[str, str]) -> bool:
         return str(options.get(DRY_RUN) or self._spark.conf.get(DRY_RUN, None)).lower() == "true"
 
-    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any:
-        return self.one("create_table", options, path=path, columns=schema_json)
-
-    def describe(self, path_or_name: str) -> Any:
-        return self.one("describe_table", table=path_or_name)
-
-    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
-        return self.written("write_rows", options, frame=rows, path=path, operation=operation)
-
     def drop_view(self, name: str) -> None:
         """Drop a view that :meth:`add_view` has created."""
         self._spark.catalog.dropTempView(name)

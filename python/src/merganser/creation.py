@@ -102,23 +102,12 @@ class TableCreation(OpenTable):
             ConfigurationConflictError: ``options`` contradicts an argument.
             MerganserError: The table cannot be created; the condition is the reason.
         """
+        given = locals()
         transport, place = transport_for(session_of(spark)), path_of(path)
-        columns = columns_of(spark, schema)
-        wire = settings_of(
-            options,
-            record_key=record_key,
-            partition_by=partition_by,
-            ordering_by=ordering_by,
-            table_type=table_type,
-            merge_mode=merge_mode,
-            rule=rule,
-            rule_groups=rule_groups,
-            rule_delete=rule_delete,
-            rule_retract=rule_retract,
-            index=index,
-            name=name,
-        )
-        return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
+        columns = columns_of(spark, schema).json()
+        wire = settings_of(**{argument: given[argument] for argument in ("options", *_SETTINGS, *_RULE)})
+        made = transport.one("create_table", wire, path=place, columns=columns)
+        return cls(spark, transport, TableInfo.from_wire(made))
 
     @classmethod
     def create_or_load(
@@ -197,7 +186,7 @@ class TableCreation(OpenTable):
             TableNotFoundError: There is no such table.
         """
         transport, place = transport_for(session_of(spark)), path_of(path_or_name)
-        return cls(spark, transport, TableInfo.from_wire(transport.describe(place)))
+        return cls(spark, transport, TableInfo.from_wire(transport.one("describe_table", table=place)))
 
     @classmethod
     def for_path(cls: type[_T], spark: SparkSession, path: Place) -> _T:
@@ -230,7 +219,7 @@ class TableCreation(OpenTable):
             MerganserError: There is one that cannot be read; the condition is the reason.
         """
         try:
-            transport_for(session_of(spark)).describe(path_of(path_or_name))
+            transport_for(session_of(spark)).one("describe_table", table=path_of(path_or_name))
         except MerganserError as error:
             if error.condition in _NO_TABLE:
                 return False

@@ -340,4 +340,5 @@ class TableWrites(OpenTable):
         wire = write_options(options, txn)
         if dry_run:
             wire[DRY_RUN] = "true"
-        return CommitResult.from_wire(self._transport.write(self.path, frame, operation, wire))
+        done = self._transport.written("write_rows", wire, frame=frame, path=self.path, operation=operation)
+        return CommitResult.from_wire(done)

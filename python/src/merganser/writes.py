@@ -157,12 +157,10 @@ class TableWrites(OpenTable):
                 raise TypeError(f"delete_partitions takes a list of partition paths, not a {kind(given)}")
             if wrong := [path for path in given if not isinstance(path, str)]:
                 raise TypeError(f"delete_partitions takes partition paths as strings, not a {kind(wrong[0])}")
-        if bool(paths) == bool(matching):
-            raise ValueError("delete_partitions takes paths or patterns (matching), at least one of the one kind")
-        if not all([*paths, *matching]) or any("," in pattern for pattern in matching):
+        if bool(paths) == bool(matching) or not all([*paths, *matching]) or any("," in one for one in matching):
             raise ValueError(
-                f"delete_partitions takes paths that are not empty and patterns without commas: not "
-                f"{[*paths, *matching]}"
+                "delete_partitions takes paths or patterns (matching), at least one of the one kind: paths that are "
+                f"not empty, or patterns without commas, not {[*paths, *matching]}"
             )
         named = (
             {PARTITION_PATHS_TO_DELETE: json.dumps(list(paths))} if paths else {PARTITIONS_TO_DELETE: list(matching)}
@@ -209,20 +207,16 @@ class TableWrites(OpenTable):
             TypeError: Neither keys nor a condition is given, or both are; ``keys`` is a string, a bool or a column.
             ColumnMissingError: ``keys`` lacks a key column.
         """
-        if is_column(keys):
-            raise TypeError("keys takes keys, such as keys=['a'], and not a column: a condition is where=…")
-        if isinstance(keys, (str, bool)):
+        if isinstance(keys, (str, bool)) or is_column(keys):
             raise TypeError(f"keys takes keys: write keys=[{keys!r}] for one key, where={keys!r} for a condition")
-        if which is not None and keys is not None:
-            raise TypeError("delete takes the keys once, as its first argument or by keys=…")
+        if sum(given is not None for given in (which, keys, where)) != 1:
+            raise TypeError(
+                "delete takes either keys, or a condition, and not two conditions: table.delete(where=\"id = 'a'\")"
+            )
         if isinstance(which, (str, bool)) or is_column(which):
-            if where is not None:
-                raise TypeError("delete takes keys or a condition (where), not two conditions")
             where = which
         elif which is not None:
             keys = which
-        if (keys is None) == (where is None):
-            raise TypeError("delete takes either keys, or a condition: table.delete(where=\"id = 'a'\")")
         if where is not None:
             parts = self._transport.parts()
             text = f"DELETE FROM {parts.name(self.identifier)} WHERE {condition_text('where', where, parts)}"

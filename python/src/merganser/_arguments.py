@@ -20,7 +20,6 @@ class HasInstant(Protocol):
     @property
     def instant(self) -> str:
         """Requested time of the commit."""
-        ...
 
 
 Columns = Union[str, Sequence[str]]
@@ -34,7 +33,6 @@ _WORDS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def session_of(spark: object) -> SparkSession:
-    """The session."""
     if isinstance(spark, (str, os.PathLike)):
         raise TypeError(f"The session comes first, then the path or name: (spark, {str(spark)!r}, ...)")
     if not hasattr(spark, "sql") and not hasattr(spark, "_jvm"):
@@ -46,7 +44,6 @@ def session_of(spark: object) -> SparkSession:
 
 
 def path_of(path_or_name: object) -> str:
-    """The path or name of a table."""
     if not isinstance(path_or_name, (str, os.PathLike)):
         raise TypeError(f"A table is identified by its path or name, not by a {kind(path_or_name)}")
     return str(os.fspath(path_or_name))
@@ -74,6 +71,16 @@ def is_frame(rows: object) -> bool:
 def is_column(value: object) -> bool:
     """Whether it is a column of a classic session or of Spark Connect, whose classes differ."""
     return isinstance(value, Column) or type(value).__module__.startswith("pyspark.sql.connect.column")
+
+
+def condition_of(argument: str, condition: object) -> Any:
+    """A condition, as it is."""
+    if isinstance(condition, str) or is_column(condition):
+        return condition
+    raise TypeError(
+        f"{argument} is a condition as SQL, such as \"id = 'a'\", or as a column, such as col('id') == 'a', "
+        f"not a {kind(condition)}"
+    )
 
 
 def time_of(argument: str, time: object) -> str:
@@ -116,7 +123,6 @@ def wire_of(options: object) -> dict[str, str]:
 
 
 def transaction_of(txn: object) -> dict[str, Any]:
-    """The settings of a transaction."""
     if txn is None:
         return {}
     if not (isinstance(txn, tuple) and len(txn) == 2 and isinstance(txn[0], str) and type(txn[1]) is int):
@@ -130,7 +136,6 @@ def write_options(options: object, txn: object) -> dict[str, str]:
 
 
 def names_of(argument: str, columns: object) -> list[str]:
-    """Names of columns."""
     listed = [columns] if isinstance(columns, str) else columns
     if not isinstance(listed, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in listed):
         raise TypeError(f"{argument} is the name of a column, or a list of names, not {columns!r}")

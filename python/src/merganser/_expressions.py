@@ -13,7 +13,7 @@ from typing import Any, Union
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
-from merganser._arguments import is_column, is_name, kind
+from merganser._arguments import condition_of, is_column, is_name, kind
 from merganser._values import plain
 
 Condition = Union[str, Column, bool]
@@ -82,12 +82,7 @@ def condition_text(argument: str, condition: object, parts: Parts) -> str:
         if not condition.strip():
             raise ValueError(f"{argument} is empty; for all rows write {argument}=True")
         return condition.strip()
-    if is_column(condition):
-        return parts.column(condition)
-    raise TypeError(
-        f"{argument} is a condition as SQL, such as \"id = 'a'\", or as a column, such as col('id') == 'a', "
-        f"not a {kind(condition)}"
-    )
+    return parts.column(condition_of(argument, condition))
 
 
 def value_text(column: str, value: object, parts: Parts) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame, DataFrameReader
 
-from merganser._arguments import Names, Time, is_column, kind, time_of
+from merganser._arguments import Names, Time, condition_of, is_column, time_of
 from merganser._open_table import OpenTable
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ class TableReads(OpenTable):
         delete. A row that a commit left as it was is not among them. Rows come in no order.
 
         Args:
-            since: Commits that completed after this time, as for :meth:`changes`. ``None``: from the first commit on.
-            until: Commits that completed up to this time, inclusive. ``None``: the newest commit.
+            since: As for :meth:`changes`, and so is ``until``.
             reason: Adds the column ``reason``: ``won``, ``tie``, ``filled``, ``merged`` or ``deleted``.
             json: Returns the columns of Hudi's reads instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
 
@@ -194,11 +193,8 @@ def _require(call: str, library: str) -> None:
 
 
 def _chosen(rows: DataFrame, columns: object, where: object) -> DataFrame:
-    """The rows and columns that are wanted."""
     if where is not None:
-        if not isinstance(where, str) and not is_column(where):
-            raise TypeError(f"where is a condition as SQL, such as \"id = 'a'\", or a column, not a {kind(where)}")
-        rows = rows.where(where)  # type: ignore[arg-type]
+        rows = rows.where(condition_of("where", where))
     if columns is None:
         return rows
     listed = [columns] if isinstance(columns, str) or is_column(columns) else columns

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from merganser._arguments import is_column
+from merganser._arguments import condition_of, is_column
 from merganser._expressions import quoted, type_text
 from merganser._open_table import OpenTable
 from merganser.changes import presets
@@ -44,7 +44,7 @@ def given(written: Mapping[str, Any], path: str = "") -> dict[str, Any]:
         **{name: names_text(name, value) for name, value in names.items()},
         "column_types": types,
         **_ignored_nulls(written),
-        **{name: read(name, written[name]) for name, read in _OF_BATCHES.items() if name in written},
+        **{name: read(name, written[name]) for name, read in _OF_BATCHES.items() if written.get(name) is not None},
         "quarantine": _place(written.get("quarantine"), path),
     }
     return {name: value for name, value in arguments.items() if value is not None}
@@ -130,16 +130,8 @@ def _types(columns: Any) -> str | None:
     return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
 
 
-def _condition(argument: str, value: Any) -> Any:
-    if value is None or isinstance(value, str) or is_column(value):
-        return value
-    raise TypeError(
-        f"{argument} is a condition as SQL or as a Column, such as \"op = 'D'\", not a {type(value).__name__}"
-    )
-
-
-def _text(argument: str, value: Any) -> str | None:
-    if value is None or isinstance(value, str):
+def _text(argument: str, value: Any) -> str:
+    if isinstance(value, str):
         return value
     raise TypeError(f"{argument} is a string, not a {type(value).__name__}")
 
@@ -152,7 +144,7 @@ def _only_one_row(argument: str, value: Any) -> None:
             "not. Insert the events into a table whose record_key is the key and the sequence, or read earlier states "
             "of this table by df(as_of=...)"
         )
-    if value is not None and str(value) != "1":
+    if str(value) != "1":
         raise ValueError(f"{argument} is 1, not {value!r}")
 
 
@@ -170,8 +162,8 @@ def _place(quarantine: Any, path: str) -> str | None:
 
 #: How arguments of ``apply_changes`` alone are read.
 _OF_BATCHES: dict[str, Callable[[str, Any], Any]] = {
-    "apply_as_deletes": _condition,
-    "apply_as_truncates": _condition,
+    "apply_as_deletes": condition_of,
+    "apply_as_truncates": condition_of,
     "source_table": _text,
     "stored_as_scd_type": _only_one_row,
 }

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from merganser._statements import call_of
 from merganser._transport import Transport
-from merganser.config import Options, merged_options
+from merganser.config import Options
 from merganser.results import TableInfo
 
 ALL = 2**31 - 1
@@ -47,11 +47,11 @@ class OpenTable:
 
     def _rows(self, call: str, options: Options | None = None, **arguments: Any) -> list[dict[str, Any]]:
         """The rows of a call of this table; see :meth:`Transport.rows`."""
-        return self._transport.rows(call, merged_options({}, options), path=self.path, **arguments)
+        return self._transport.rows(call, options, path=self.path, **arguments)
 
     def _row(self, call: str, options: Options | None = None, **arguments: Any) -> dict[str, Any]:
         """The row of a call of this table that returns one."""
-        return self._transport.one(call, merged_options({}, options), path=self.path, **arguments)
+        return self._transport.one(call, options, path=self.path, **arguments)
 
     def _frame(self, call: str, **arguments: Any) -> DataFrame:
         """The rows of a call of this table as a frame."""

@@ -58,7 +58,17 @@ class Statements(Transport):
         return sql_of(column)
 
     def _translated(self, failure: Exception) -> MerganserError | None:
-        return translated(failure) if isinstance(failure, PySparkException) else None
+        if not isinstance(failure, PySparkException):
+            return None
+        ours = carried(failure)
+        if ours is None and _NO_PROCEDURES.search(_condition(failure) or ""):
+            return MissingJarError(
+                "Cannot call Merganser's procedures in this Spark Connect session: its server runs without them. Start "
+                "the server with Merganser's jar in 'spark.jars', and with 'spark.sql.extensions' and "
+                "'spark.sql.catalog.spark_catalog' set as merganser.configure(builder) sets them.",
+                condition="MISSING_JAR",
+            )
+        return ours
 
     def _add_view(self, name: str, rows: DataFrame) -> str:
         if rows.sparkSession is self._spark:
@@ -120,19 +130,6 @@ def _converted(sparks: Callable[..., Any], *arguments: Any, **named: Any) -> Any
     if ours is not None:
         ours.origin = converted
     return ours or converted
-
-
-def translated(failure: PySparkException) -> MerganserError | None:
-    """Return our exception for a failed call, or ``None``."""
-    ours = carried(failure)
-    if ours is None and _NO_PROCEDURES.search(_condition(failure) or ""):
-        return MissingJarError(
-            "Cannot call Merganser's procedures in this Spark Connect session: its server runs without them. Start the "
-            "server with Merganser's jar in 'spark.jars', and with 'spark.sql.extensions' and "
-            "'spark.sql.catalog.spark_catalog' set as merganser.configure(builder) sets them.",
-            condition="MISSING_JAR",
-        )
-    return ours
 
 
 def carried(failure: PySparkException) -> MerganserError | None:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from merganser._arguments import is_column
 from merganser._expressions import Parts
 from merganser._wire import measured
+from merganser.config import Options, merged_options
 from merganser.errors import MerganserError, in_python
 from merganser.options import DRY_RUN
 
@@ -29,7 +30,7 @@ class Transport(ABC):
     def rows(
         self,
         call: str,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
         *,
         frame: Any = None,
         parts: Any = None,
@@ -44,7 +45,8 @@ class Transport(ABC):
             parts: What a statement has beside its text.
             arguments: By parameter; columns of conditions among them. Those that are ``None`` are left out.
         """
-        given = {**arguments, "options": options or None, "names": parts.names or None if parts else None}
+        settings = merged_options({}, options) or None
+        given = {**arguments, "options": settings, "names": parts.names or None if parts else None}
         found = {name: value for name, value in given.items() if value is not None}
         columns = {name: value for name, value in found.items() if is_column(value)}
         plain = {name: value for name, value in found.items() if name not in columns}

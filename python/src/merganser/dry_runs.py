@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -13,12 +13,8 @@ from pyspark.sql import SparkSession
 from merganser._shown import Shown, html_table, lines, size
 from merganser._transport import transport_for
 from merganser._wire import built, measured, wire
-from merganser.config import Options, merged_options
+from merganser.config import Options
 from merganser.counts import Counts
-
-
-def _row(text: Any) -> Any:
-    return json.loads(text) if isinstance(text, str) else text
 
 
 @dataclass(frozen=True)
@@ -33,10 +29,10 @@ class DryRunRow(Shown):
     """Empty in a table without partitions."""
     reason: str
     """Why, in a sentence, with the values that decided."""
-    incoming: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    incoming: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The columns that the last version of the key provides; ``None`` for a delete, and for a replaced row."""
-    before: Mapping[str, Any] | None = field(metadata=wire(of=_row))
-    after: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    before: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
+    after: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
 
     def _line(self) -> str:
         where = f" in {self.partition_path}" if self.partition_path else ""
@@ -98,9 +94,9 @@ class ServiceStep(Shown):
 
     @classmethod
     def from_wire(cls, answer: Mapping[str, Any]) -> ServiceStep:
-        """Build one from the jar's JSON."""
-        step = built(cls, answer)
-        return step if step.action == "set" else replace(step, before=_row(step.before), after=_row(step.after))
+        """Build one from a row of the call, which has values as JSON, but for the text of a property."""
+        values = () if answer["action"] == "set" else ("before", "after")
+        return built(cls, {**answer, **{name: json.loads(answer[name] or "null") for name in values}})
 
     @property
     def _is_row(self) -> bool:
@@ -190,9 +186,9 @@ class RuleDifference(Shown):
     partition_path: str
     columns: tuple[str, ...]
     """Those that differ; all of them where one of the rules results in no row."""
-    stored: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    stored: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The row as the table has it; ``None`` if it has none."""
-    other: Mapping[str, Any] | None = field(metadata=wire(of=_row))
+    other: Mapping[str, Any] | None = field(metadata=wire(of=json.loads))
     """The row under the other rule; ``None`` if there is none."""
     versions: int
     """Retained versions of the key."""
@@ -254,8 +250,7 @@ def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Opt
     Raises:
         MerganserError: ``DRY_RUN_STATEMENT``: it is another statement; and what the statement raises.
     """
-    answer = transport_for(spark).rows("dry_run", merged_options({}, options), statement=statement, rows=rows)
-    return DryRun.of_statement(answer)
+    return DryRun.of_statement(transport_for(spark).rows("dry_run", options, statement=statement, rows=rows))
 
 
 def _shown(row: Mapping[str, Any] | None) -> str:

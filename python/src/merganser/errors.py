@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyspark.errors import PySparkException
 
@@ -198,13 +198,6 @@ def in_python(error: MerganserError) -> MerganserError:
     return error
 
 
-def error_for(
-    condition: str,
-    *,
-    message: str,
-    sql_state: str | None = None,
-    parameters: Mapping[str, str] | None = None,
-) -> MerganserError:
-    """Return the exception for a condition of the jar; not raised yet."""
-    kind = BY_CONDITION.get(condition, MerganserError)
-    return kind(message, condition=condition, sql_state=sql_state, parameters=parameters)
+def error_for(condition: str, **more: Any) -> MerganserError:
+    """Return the exception for a condition of the jar, with its message and more; not raised yet."""
+    return BY_CONDITION.get(condition, MerganserError)(condition=condition, **more)

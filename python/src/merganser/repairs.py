@@ -11,7 +11,7 @@ from merganser._arguments import utc_text
 from merganser._open_table import OfTable
 from merganser._shown import Results
 from merganser._transport import transport_for
-from merganser.config import Options, merged_options
+from merganser.config import Options
 from merganser.service_results import OrphanFile, PartitionRepair, PropertyChange, RepairResult
 
 
@@ -95,6 +95,5 @@ def repair_properties(
         MerganserError: ``PROPERTIES_CONTRADICT_DATA``: with these properties rows would be missing, or keys stored
             twice; ``PROPERTY_REQUIRED``: a property must be named, since nothing shows its value.
     """
-    arguments = {"path": os.fspath(path), "dry_run": dry_run}
-    rows = transport_for(spark).rows("repair_properties", merged_options({}, properties), **arguments)
+    rows = transport_for(spark).rows("repair_properties", properties, path=os.fspath(path), dry_run=dry_run)
     return Results(map(PropertyChange.from_wire, rows))

@@ -209,7 +209,6 @@ class Merge:
         return DryRun.of_statement(self._dry_rows(rows, options, txn))
 
     def _dry_rows(self, most: int | None, options: object, txn: object) -> list[dict[str, Any]]:
-        """The rows of a dry run."""
         settings, parts = self._options(options, txn), self._transport().parts()
         with self._statement(parts) as text:
             return self._transport().rows("dry_run", settings, statement=text, rows=most, parts=parts)

@@ -10,14 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from merganser._arguments import AnyOptions, Transaction, is_column, is_frame, kind, wire_of, write_options
-from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text
-from merganser._key_lookup import with_partitions
+from merganser._expressions import Assignments, Condition, Parts, assignments_of, condition_text, quoted
 from merganser._open_table import OpenTable
 from merganser._rows import Rows, frame_of, without_added
 from merganser.config import merged_options
 from merganser.merging import Clause, Merge, on_columns
 from merganser.options import DRY_RUN, PARTITION_PATHS_TO_DELETE, PARTITIONS_TO_DELETE
-from merganser.results import CommitResult, StatementResult
+from merganser.results import CommitResult, StatementResult, TableInfo
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -96,10 +95,9 @@ class TableWrites(OpenTable):
     ) -> CommitResult:
         """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
 
-        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
-
         Args:
             rows: The table's new rows; an empty frame empties the table. They may be read from the table itself.
+            options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
         Raises:
             CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
@@ -139,12 +137,11 @@ class TableWrites(OpenTable):
     ) -> CommitResult:
         """Remove all rows of partitions, in one commit.
 
-        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
-
         Args:
             paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``. Each
                 character stands for itself; a path that is not a partition is ignored.
             matching: Patterns of partition paths, instead of ``paths``: ``*`` matches any characters.
+            options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
         Raises:
             ValueError: Neither ``paths`` nor ``matching`` has elements, or both have; an element is empty; a pattern
@@ -190,8 +187,6 @@ class TableWrites(OpenTable):
     ) -> CommitResult | StatementResult:
         """Delete rows by their keys, whatever their ordering value, or by a condition.
 
-        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
-
         Args:
             which: Keys, as ``keys``; or, if it is a string, a bool or a column, a condition, as ``where``.
             keys: A frame with the key columns, and the partition columns where they are known: without them the keys
@@ -199,6 +194,7 @@ class TableWrites(OpenTable):
                 the order of the key columns, or dicts. Rows of a table without key columns are deleted by their
                 ``_hoodie_record_key`` and ``_hoodie_partition_path``.
             where: Condition on the table's columns, as SQL or as a column; ``True`` deletes all rows.
+            options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
         Returns:
             Of keys, a :class:`CommitResult`; of a condition, a :class:`StatementResult`.
@@ -221,7 +217,7 @@ class TableWrites(OpenTable):
             parts = self._transport.parts()
             text = f"DELETE FROM {parts.name(self.identifier)} WHERE {condition_text('where', where, parts)}"
             return self._statement("delete", text, write_options(options, txn), parts, dry_run)
-        return self._write("delete", with_partitions(self._keys(keys), self._info), options, txn, dry_run)
+        return self._write("delete", _with_partitions(self._keys(keys), self._info), options, txn, dry_run)
 
     def update(
         self,
@@ -235,12 +231,12 @@ class TableWrites(OpenTable):
         """Update the rows for which a condition is true.
 
         The rows go through the table's merge rule: one whose ordering column is assigned a smaller value loses.
-        ``options``, ``txn`` and ``dry_run`` are as for :meth:`upsert`.
 
         Args:
             set: Expressions by column, as SQL or as columns, or values that are not strings:
                 ``{"fare": "fare * 2", "paid": True, "note": lit("late")}``.
             where: Condition on the table's columns, as SQL or as a column; ``None`` updates all rows.
+            options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
         Raises:
             TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
@@ -294,7 +290,6 @@ class TableWrites(OpenTable):
         return begun.with_clauses(*clauses)
 
     def _keys(self, keys: Any) -> DataFrame:
-        """Keys as a frame."""
         if is_frame(keys) or hasattr(keys, "columns") or hasattr(keys, "column_names"):
             return self._frame_of("delete", keys)
         listed = [keys] if isinstance(keys, Mapping) or not isinstance(keys, Iterable) else list(keys)
@@ -336,3 +331,31 @@ class TableWrites(OpenTable):
             wire[DRY_RUN] = "true"
         done = self._transport.written("write_rows", wire, frame=frame, path=self.path, operation=operation)
         return CommitResult.from_wire(done)
+
+
+def _with_partitions(keys: DataFrame, table: TableInfo) -> DataFrame:
+    """Keys with all partition columns: those that ``keys`` lacks are of the stored rows of these keys.
+
+    Args:
+        keys: A frame with the key columns. One without them is returned as it is: so are the keys of a table without
+            key columns, which have meta columns; the write checks them.
+        table: The table, whose newest rows are read where ``keys`` lacks a partition column.
+    """
+    if not table.partition_by:
+        return keys
+    given = {column.lower() for column in keys.columns}
+    partitions = {_root(field).lower(): _root(field) for field in table.partition_by}
+    absent = [quoted(column) for name, column in partitions.items() if name not in given]
+    is_keyed = table.record_key and all(_root(field).lower() in given for field in table.record_key)
+    if not absent or not is_keyed:
+        return keys
+    fields = {f"_merganser_key_{at}": ".".join(map(quoted, key.split("."))) for at, key in enumerate(table.record_key)}
+    stored = keys.sparkSession.read.format("merganser").load(table.path)
+    found = stored.select(*(stored[field].alias(name) for name, field in fields.items()), *absent)
+    named = keys.select("*", *(keys[field].alias(name) for name, field in fields.items()))
+    return named.join(found, list(fields)).drop(*fields)
+
+
+def _root(field: str) -> str:
+    """The column of a field, which may be inside a struct."""
+    return field.partition(".")[0]

@@ -20,7 +20,6 @@ class HasColumns(Protocol):
     @property
     def columns(self) -> Any:
         """Names of its columns."""
-        ...
 
 
 class HasColumnNames(Protocol):
@@ -29,7 +28,6 @@ class HasColumnNames(Protocol):
     @property
     def column_names(self) -> list[str]:
         """Names of its columns."""
-        ...
 
 
 Rows = Union[DataFrame, HasColumns, HasColumnNames, Sequence[Mapping[str, Any]], Sequence[Sequence[Any]], Sequence[Row]]
@@ -38,9 +36,7 @@ Rows = Union[DataFrame, HasColumns, HasColumnNames, Sequence[Mapping[str, Any]],
 Tuples may lack the last columns that were added to the table after its creation, as rows of a frame may.
 A reader of Arrow is read to its end, and a lazy frame of Polars is collected.
 
-Missing values become null: those of pandas too, whose floats have NaN for them. NaN of lists, Arrow and Polars is a
-number. Naive times of pandas, Arrow and Polars are times in the session's zone, those of lists in the zone of this
-process: both as ``spark.createDataFrame`` with a schema has them.
+Nulls, NaN and times without a zone are as :meth:`merganser.Table.upsert` has them.
 """
 
 

@@ -43,7 +43,6 @@ class Shown:
         print(self.to_string())
 
     def __str__(self) -> str:
-        """One line."""
         return " ".join(line.strip() for line in self._line().splitlines())
 
     def _line(self) -> str:
@@ -79,7 +78,6 @@ class Results(list[_T]):
         print(self)
 
     def __str__(self) -> str:
-        """One line for each."""
         return "\n".join(map(str, self)) or "none"
 
     def _repr_html_(self) -> str:

@@ -135,16 +135,11 @@ class TableChanges(OpenTable):
         :class:`merganser.apply_changes.TableChanges`.
 
         Args:
-            spark: The session.
-            path: Folder of the table.
+            spark: As for :meth:`create`, and so are ``path``, ``table_type``, ``index``, ``name`` and ``options``.
             rows: Events (not a stream) from which the columns and, if they have one, the key are taken; or the
                 columns themselves. Those that order the events of a preset are added.
             partition_by: Partition columns. If one is not part of the key, the index is global unless ``index`` is
                 given.
-            table_type: Copy-on-write or merge-on-read.
-            index: How a write finds the file group of a key.
-            name: Name of the table.
-            options: Further settings by their ``hoodie.*`` names.
 
         Raises:
             ValueError: There is no key or no ordering.
@@ -178,5 +173,4 @@ class TableChanges(OpenTable):
         return _stream.start(changes, self.path, given, options, arguments)
 
     def _apply(self, changes: DataFrame, given: Mapping[str, Any], options: Mapping[str, str]) -> ApplyResult:
-        """Apply one batch."""
         return ApplyResult.of(self._transport.written("apply_changes", options, frame=changes, path=self.path, **given))

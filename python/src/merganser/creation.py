@@ -120,8 +120,7 @@ class TableCreation(OpenTable):
         """Create an empty table, or open the one that is at the path.
 
         Args:
-            spark: The session.
-            path: Folder of the table.
+            spark: As for :meth:`create`, and so is ``path``.
             schema: Columns of the table. An existing one may have more, and wider types.
             **arguments: As for :meth:`create`. Those that an existing table contradicts are refused.
 
@@ -156,10 +155,9 @@ class TableCreation(OpenTable):
             schema: As for :meth:`create`. Catalogs move partition columns to the end: rows written as tuples have the
                 order of :attr:`schema` then.
             path: Folder of the table; ``None`` is the one that the catalog chooses, which ``DROP TABLE`` deletes.
-            partition_by: Column or columns that choose the folder of a row.
+            partition_by: As for :meth:`create`, and so are all ``**arguments``.
             if_not_exists: Open the table if there is one of that name. Arguments that it contradicts are refused, as
                 by :meth:`create_or_load`.
-            **arguments: Others of :meth:`create`.
 
         Raises:
             ConfigurationConflictError: The existing table has other settings or columns.

@@ -32,9 +32,7 @@ def combine(
         rows: One or more versions of each row, in the order of their arrival. A column ``_hoodie_is_deleted`` marks
             deletes; the result does not have it.
         keys: Column or columns that identify a row.
-        rule: How each column of two versions becomes one value, as for :meth:`Table.create`.
-        ordering_by: Column or columns whose larger value wins, compared in this order.
-        merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
+        rule: As for :meth:`Table.create`, and so are ``ordering_by`` and ``merge_mode``.
         options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
 
     Raises:

@@ -63,10 +63,7 @@ class Rule(Mapping[str, str]):
         """Check the rule's laws on random versions of a row: :func:`merganser.check_rule` with this rule.
 
         Args:
-            spark: A session with the jar.
-            schema: Columns of the rows.
-            keys: Column or columns that identify a row.
-            settings: The further arguments of :func:`merganser.check_rule`, such as ``ordering_by``.
+            spark: As for :func:`merganser.check_rule`, and so are all others.
 
         Raises:
             MerganserError: The rule is not one of these columns.

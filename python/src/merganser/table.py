@@ -157,7 +157,6 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
         return self._frame(procedure, **arguments)
 
     def __dir__(self) -> list[str]:
-        """The public names."""
         return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __eq__(self, other: object) -> bool:

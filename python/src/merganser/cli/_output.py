@@ -61,7 +61,6 @@ def console(out: TextIO) -> Console:
 
 
 def shown(value: object) -> str:
-    """A value as a cell."""
     if value is None:
         return ""
     if isinstance(value, bool):

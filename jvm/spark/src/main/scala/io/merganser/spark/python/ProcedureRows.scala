@@ -14,7 +14,7 @@ import scala.collection.JavaConverters._
 private[python] object ProcedureRows {
 
   /** @param json an object of strings, booleans, integers and objects of strings by parameter */
-  def arguments(procedure: Procedure, json: String, parts: GivenParts): Arguments = {
+  def arguments(procedure: Procedure[_], json: String, parts: GivenParts): Arguments = {
     val named = Json.readTree(json).fields().asScala.toSeq.map(a => a.getKey -> literal(a.getValue))
     Arguments.check(procedure, named, parts)
   }

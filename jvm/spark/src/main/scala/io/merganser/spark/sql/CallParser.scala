@@ -82,7 +82,7 @@ private[sql] object CallParser {
    * @param inner parses the values
    * @throws MerganserException CALL_SYNTAX, CALL_ARGUMENT_TWICE or CALL_ARGUMENT_UNKNOWN
    */
-  def command(procedure: Procedure, call: CallText, inner: ParserInterface): CallCommand = {
+  def command(procedure: Procedure[_], call: CallText, inner: ParserInterface): CallCommand = {
     val known = procedure.parameters.map(_.name)
     var names = Vector.empty[String]
     call.arguments.foreach { argument =>
@@ -103,7 +103,7 @@ private[sql] object CallParser {
     CallCommand(procedure, names, call.arguments.map(value(procedure, _, inner)))
   }
 
-  private def value(procedure: Procedure, argument: CallText.Argument, inner: ParserInterface): Expression = {
+  private def value(procedure: Procedure[_], argument: CallText.Argument, inner: ParserInterface): Expression = {
     val parsed =
       try inner.parseExpression(argument.value.trim)
       catch { case NonFatal(e) => throw unreadable(procedure, argument).causedBy(e) }
@@ -116,7 +116,7 @@ private[sql] object CallParser {
     }
   }
 
-  private def unreadable(procedure: Procedure, argument: CallText.Argument): MerganserException =
+  private def unreadable(procedure: Procedure[_], argument: CallText.Argument): MerganserException =
     MerganserException("CALL_SYNTAX", "procedure" -> procedure.name,
       "text" -> (argument.name.fold("")(_ + " => ") + argument.value.trim))
 }

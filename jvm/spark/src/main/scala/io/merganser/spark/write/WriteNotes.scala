@@ -40,10 +40,10 @@ final case class WriteNotes(
 object WriteNotes {
 
   /** Names and values of the lists, in the order in which results show them. */
-  private[spark] def lists(notes: WriteNotes): Seq[(String, Seq[String])] = Seq(
-    "warnings" -> notes.warnings,
-    "ignoredOptions" -> notes.ignoredOptions.map(_.key),
-    "columnsAdded" -> notes.columnsAdded,
-    "columnsWidened" -> notes.columnsWidened
+  private[spark] val lists: Seq[(String, WriteNotes => Seq[String])] = Seq(
+    "warnings" -> (_.warnings),
+    "ignoredOptions" -> (_.ignoredOptions.map(_.key)),
+    "columnsAdded" -> (_.columnsAdded),
+    "columnsWidened" -> (_.columnsWidened)
   )
 }

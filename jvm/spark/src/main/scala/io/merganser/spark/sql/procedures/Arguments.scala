@@ -5,6 +5,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.ServiceScope
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
+import io.merganser.table.options.OptionKind
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -17,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * The arguments of one call, checked against the procedure's parameters: each has its parameter's type, or is absent.
  */
-final class Arguments private (of: Procedure, values: Map[String, Any], parts: GivenParts) {
+final class Arguments private (of: Procedure[_], values: Map[String, Any], parts: GivenParts) {
 
   private def procedure: String = of.name
 
@@ -25,6 +26,22 @@ final class Arguments private (of: Procedure, values: Map[String, Any], parts: G
   def int(parameter: String): Option[Int]         = values.get(parameter).map(_.asInstanceOf[Long].toInt)
   def long(parameter: String): Option[Long]       = values.get(parameter).map(_.asInstanceOf[Long])
   def boolean(parameter: String): Option[Boolean] = values.get(parameter).map(_.asInstanceOf[Boolean])
+
+  /** Whether a flag is true, or is so by its parameter's default. */
+  def flag(parameter: String): Boolean = boolean(parameter).getOrElse(default(parameter).contains("true"))
+
+  def isDryRun: Boolean = flag("dry_run")
+
+  /** @throws MerganserException CALL_ARGUMENT_INVALID if there is one and it is less */
+  def int(parameter: String, least: Int): Option[Int] = {
+    int(parameter).filter(_ < least).foreach(n => throw invalid(parameter, n.toString, s"$least or more"))
+    int(parameter)
+  }
+
+  private def default(parameter: String): Option[String] = of.parameters.find(_.name == parameter).flatMap(_.default)
+
+  /** Separated by commas. */
+  def names(parameter: String): Seq[String] = string(parameter).toSeq.flatMap(OptionKind.NameList.split)
 
   /** In milliseconds since 1970. */
   def time(parameter: String): Option[Long] = values.get(parameter).map(_.asInstanceOf[Long] / 1000L)
@@ -80,10 +97,22 @@ final class Arguments private (of: Procedure, values: Map[String, Any], parts: G
    *
    * @throws MerganserException CALL_ARGUMENT_INVALID if it is negative
    */
-  def limit(of: Procedure): Option[Int] = {
-    val most = int("limit").orElse(of.parameters.find(_.name == "limit").flatMap(_.default).map(_.toInt))
-    most.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 or more"))
-    most
+  def limit: Option[Int] = int("limit", least = 0).orElse(default("limit").map(_.toInt))
+
+  /**
+   * The planned instants to run, oldest first: those named, or all, and no more than the limit.
+   *
+   * @param named by the parameter
+   * @param what  the planned ones are
+   * @throws MerganserException CALL_ARGUMENT_INVALID if one is not planned
+   */
+  def chosen(parameter: String, named: Seq[String], planned: Seq[String], what: String): Seq[String] = {
+    named.find(!planned.contains(_)).foreach { instant =>
+      throw invalid(parameter, instant,
+        if (planned.isEmpty) s"$what, of which there are none" else planned.mkString(", "))
+    }
+    val toRun = if (named.isEmpty) planned else planned.filter(named.contains)
+    int("limit").fold(toRun)(toRun.take)
   }
 
   /** The path of the table that arguments name, by `table` or by `path`. */
@@ -124,7 +153,7 @@ object Arguments {
    *                            CALL_ARGUMENT_MISSING or CALL_OPTION_SYNTAX
    */
   def check(
-      procedure: Procedure,
+      procedure: Procedure[_],
       named: Seq[(String, Expression)],
       parts: GivenParts = GivenParts()
   ): Arguments = {
@@ -142,7 +171,7 @@ object Arguments {
   }
 
   /** None for null, which counts as absent. */
-  private def value(procedure: Procedure, parameter: Parameter, expression: Expression): Option[Any] = {
+  private def value(procedure: Procedure[_], parameter: Parameter, expression: Expression): Option[Any] = {
     if (!expression.foldable)
       throw MerganserException("CALL_ARGUMENT_NOT_CONSTANT", "procedure" -> procedure.name,
         "argument" -> parameter.name,

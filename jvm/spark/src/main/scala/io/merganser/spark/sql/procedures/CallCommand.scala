@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
  * @param names  of the parameters that have arguments
  * @param values their arguments in the same order: constants, or markers that the session binds
  */
-final case class CallCommand(procedure: Procedure, names: Seq[String], values: Seq[Expression])
+final case class CallCommand(procedure: Procedure[_], names: Seq[String], values: Seq[Expression])
     extends LeafRunnableCommand {
 
   override val output: Seq[Attribute] = procedure.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
@@ -25,8 +25,7 @@ final case class CallCommand(procedure: Procedure, names: Seq[String], values: S
 
   override def run(session: SparkSession): Seq[Row] = {
     val arguments = Arguments.check(procedure, names.zip(values))
-    arguments.limit(procedure) // before anything is done
-    procedure.chosen(session, arguments, measured(session, procedure.rows(session, arguments))).toList
+    procedure.call(session, arguments, measured(session, _)).toList
   }
 
   private def measured(session: SparkSession, rows: Iterator[Row]): Iterator[Row] =

@@ -4,15 +4,15 @@ import io.merganser.spark.service.{CleaningService, ServicePreviews}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.{OptionEntry, Options}
 import io.merganser.table.service.{CleanFile, CleanPreview, CleanReport}
-import io.merganser.table.timeline.{Action, ArchivedTimeline, CleanMetadata, CleanPlan, Instant}
-import org.apache.spark.sql.{Row, SparkSession}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, CleanMetadata, CleanPlan, CleanedPartition, Instant}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /**
  * CALL run_clean(table => … | path => …): deletes files that no read inside the retention needs; with `dry_run` it
  * lists them.
  */
-object RunClean extends TableProcedure {
+object RunClean extends TableProcedure[Either[CleanPreview, CleanReport]] {
   override val name = "run_clean"
 
   private val Numbers: Seq[(String, OptionEntry)] = Seq(
@@ -28,10 +28,9 @@ object RunClean extends TableProcedure {
   private def of(parameter: String, dataType: DataType): Parameter = Parameter(parameter, dataType,
     s"instead of ${(Numbers ++ Strings).toMap.apply(parameter).key}")
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
-    Parameter("skip_locking", BooleanType, "accepted for Hudi's callers; the table is locked in any case",
-      default = Some("false")),
+    Parameter.flag("skip_locking", "accepted for Hudi's callers; the table is locked in any case"),
     Parameter("schedule_in_line", BooleanType, "false: only cleans that were planned before are run",
       default = Some("true")),
     of("clean_policy", StringType),
@@ -43,32 +42,31 @@ object RunClean extends TableProcedure {
       "cleans only if so many commits have completed since the last clean; without it in any case"),
     Parameter.options,
     Parameter.path,
-    Parameter("dry_run", BooleanType, "true: nothing is changed, and the result lists what would be deleted",
-      default = Some("false"))
+    Parameter.dryRun(", and the result lists what would be deleted")
   )
 
-  override val measures: Seq[String] = Seq("total_files_deleted", "total_bytes_deleted")
+  override val measures = Seq("total_files_deleted", "total_bytes_deleted")
 
-  override val result: StructType = Procedure.columns(
-    "start_clean_time" -> StringType,
-    "time_taken_in_millis" -> LongType,
-    "total_files_deleted" -> IntegerType,
-    "earliest_commit_to_retain" -> StringType,
-    "bootstrap_part_metadata" -> StringType,
-    "version" -> IntegerType,
-    "total_bytes_deleted" -> LongType,
-    "partitions_deleted" -> ArrayType(StringType),
-    "files" -> ArrayType(Procedure.columns("path" -> StringType, "size" -> LongType))
+  override val columns = ResultColumns[Either[CleanPreview, CleanReport]](
+    string("start_clean_time", _.fold(_ => null, _.instant)),
+    long("time_taken_in_millis", _.fold(_ => null, _.elapsedMs)),
+    int("total_files_deleted", _.fold(_.files.size, _.filesDeleted)),
+    string("earliest_commit_to_retain", _.fold(_.earliest, _.earliest).orNull),
+    string("bootstrap_part_metadata", _.fold(_ => null, _ => "{}")),
+    int("version", _.fold(_ => null, _ => CleanPlan.Version)),
+    long("total_bytes_deleted", _.fold(_.files.map(_.sizeBytes).sum, _.bytesDeleted)),
+    strings("partitions_deleted", _.fold(_.partitions, _.partitionsRemoved)),
+    nestedSeq("files", ResultColumns[CleanFile](string("path", _.path), long("size", _.sizeBytes)),
+      _.fold(_.files, _ => null))
   )
 
-  override val preview: Option[Preview] =
-    Some(Preview("clean")((scope, _) => ServicePreviews.clean(scope)))
+  override val preview = Some(Preview("clean")((scope, _) => ServicePreviews.clean(scope)))
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments) = {
     val settings = arguments.settings(session, table, options(arguments))
-    if (arguments.boolean("dry_run").contains(true)) Seq(row(CleaningService.preview(table, settings)))
-    else CleaningService.run(table, settings, arguments.boolean("schedule_in_line").getOrElse(true),
-      ifTriggered = arguments.int("trigger_max_commits").isDefined).map(row)
+    if (arguments.isDryRun) Seq(Left(CleaningService.preview(table, settings)))
+    else CleaningService.run(table, settings, arguments.flag("schedule_in_line"),
+      ifTriggered = arguments.int("trigger_max_commits").isDefined).map(Right(_))
   }
 
   /** A parameter takes precedence over its option. */
@@ -80,107 +78,90 @@ object RunClean extends TableProcedure {
       entry.key -> value
     }
   }
-
-  private def row(done: CleanReport): Row =
-    Row(done.instant, done.elapsedMs, done.filesDeleted, done.earliest.orNull, "{}", CleanPlan.Version,
-      done.bytesDeleted, done.partitionsRemoved, null)
-
-  private def row(preview: CleanPreview): Row = {
-    def size(file: CleanFile) = Row(file.path, file.sizeBytes)
-    Row(null, null, preview.files.size, preview.earliest.orNull, null, null, preview.files.map(_.sizeBytes).sum,
-      preview.partitions, preview.files.map(size))
-  }
 }
 
 /** CALL show_cleans(table => … | path => …): completed cleans, newest first. */
-object ShowCleans extends LazyTableProcedure {
+object ShowCleans extends LazyTableProcedure[(Instant, CleanMetadata)] {
   override val name = "show_cleans"
 
-  override val parameters: Seq[Parameter] = Cleans.parameters
+  override val parameters = Cleans.parameters
 
-  override val result: StructType = Procedure.columns(
-    "clean_time" -> StringType,
-    "state_transition_time" -> StringType,
-    "action" -> StringType,
-    "start_clean_time" -> StringType,
-    "time_taken_in_millis" -> LongType,
-    "total_files_deleted" -> IntegerType,
-    "earliest_commit_to_retain" -> StringType,
-    "last_completed_commit_timestamp" -> StringType,
-    "version" -> IntegerType
+  override val columns = ResultColumns[(Instant, CleanMetadata)](
+    Commits.instant("clean_time").of(_._1),
+    string("start_clean_time", _._2.startTime),
+    long("time_taken_in_millis", _._2.elapsedMs),
+    int("total_files_deleted", _._2.filesDeleted),
+    string("earliest_commit_to_retain", _._2.earliest.getOrElse("")),
+    string("last_completed_commit_timestamp", _._2.lastCompleted),
+    int("version", _._2.version)
   )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
-    Cleans.completed(table, arguments).map { case (clean, done) =>
-      Row(clean.requested, clean.completed.orNull, clean.action.name, done.startTime, done.elapsedMs, done.filesDeleted,
-        done.earliest.getOrElse(""), done.lastCompleted, done.version)
-    }
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[(Instant, CleanMetadata)] =
+    Cleans.completed(table, arguments)
 }
 
 /** CALL show_cleans_metadata(table => … | path => …): completed cleans by partition, newest first. */
-object ShowCleansMetadata extends LazyTableProcedure {
+object ShowCleansMetadata extends LazyTableProcedure[CleanOfPartition] {
   override val name = "show_cleans_metadata"
 
-  override val parameters: Seq[Parameter] = Cleans.parameters
+  override val parameters = Cleans.parameters
 
-  override val result: StructType = Procedure.columns(
-    "clean_time" -> StringType,
-    "state_transition_time" -> StringType,
-    "action" -> StringType,
-    "start_clean_time" -> StringType,
-    "partition_path" -> StringType,
-    "policy" -> StringType,
-    "delete_path_patterns" -> IntegerType,
-    "success_delete_files" -> IntegerType,
-    "failed_delete_files" -> IntegerType,
-    "is_partition_deleted" -> BooleanType,
-    "time_taken_in_millis" -> LongType,
-    "total_files_deleted" -> IntegerType
+  override val columns = ResultColumns[CleanOfPartition](
+    Commits.instant("clean_time").of(_.clean),
+    string("start_clean_time", _.done.startTime),
+    string("partition_path", _.path),
+    string("policy", _.part.policy),
+    int("delete_path_patterns", c => c.part.deleted.size + c.part.failed.size),
+    int("success_delete_files", _.part.deleted.size),
+    int("failed_delete_files", _.part.failed.size),
+    boolean("is_partition_deleted", _.part.isRemoved),
+    long("time_taken_in_millis", _.done.elapsedMs),
+    int("total_files_deleted", _.done.filesDeleted)
   )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[CleanOfPartition] =
     for {
       (clean, done) <- Cleans.completed(table, arguments)
       (path, part)  <- done.partitions.toSeq.sortBy(_._1)
-    } yield Row(clean.requested, clean.completed.orNull, clean.action.name, done.startTime, path, part.policy,
-      part.deleted.size + part.failed.size, part.deleted.size, part.failed.size, part.isRemoved, done.elapsedMs,
-      done.filesDeleted)
+    } yield CleanOfPartition(clean, done, path, part)
 }
 
+/** A partition in one clean. */
+private[procedures] final case class CleanOfPartition(
+    clean: Instant,
+    done: CleanMetadata,
+    path: String,
+    part: CleanedPartition
+)
+
 /** CALL show_clean_plans(table => … | path => …): plans of cleans, also of those that are not done, newest first. */
-object ShowCleanPlans extends LazyTableProcedure {
+object ShowCleanPlans extends LazyTableProcedure[(Instant, Option[CleanPlan])] {
   override val name = "show_clean_plans"
 
-  override val parameters: Seq[Parameter] = Cleans.parameters
+  override val parameters = Cleans.parameters
 
-  override val result: StructType = Procedure.columns(
-    "plan_time" -> StringType,
-    "state" -> StringType,
-    "action" -> StringType,
-    "earliest_instant_to_retain" -> StringType,
-    "last_completed_commit_timestamp" -> StringType,
-    "policy" -> StringType,
-    "version" -> IntegerType,
-    "total_partitions_to_clean" -> IntegerType,
-    "total_partitions_to_delete" -> IntegerType,
-    "extra_metadata" -> StringType
+  private val plan = ResultColumns[CleanPlan](
+    string("earliest_instant_to_retain", _.earliest.map(_.requested).orNull),
+    string("last_completed_commit_timestamp", _.lastCompleted),
+    string("policy", _.policy),
+    int("version", _.version),
+    int("total_partitions_to_clean", _.files.size),
+    int("total_partitions_to_delete", _.partitions.size),
+    string("extra_metadata",
+      of =>
+        Some(of.extra.toSeq.sorted.map { case (key, value) => s"$key=$value" }.mkString(", ")).filter(_.nonEmpty).orNull)
   )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
-    def row(clean: Instant, plan: CleanPlan) = {
-      val extra = plan.extra.toSeq.sorted.map { case (key, value) => s"$key=$value" }.mkString(", ")
-      Row(clean.requested, clean.state.shown, clean.action.name, plan.earliest.map(_.requested).orNull,
-        plan.lastCompleted, plan.policy, plan.version, plan.files.size, plan.partitions.size,
-        if (extra.isEmpty) null else extra)
-    }
-    def empty(clean: Instant) =
-      Row(clean.requested, clean.state.shown, clean.action.name, null, null, null, null, null, null, null)
-    val active =
-      Cleans.ofTimeline(table).map(clean => table.timeline.cleanPlan(clean).fold(empty(clean))(row(clean, _)))
-    active ++ Cleans.archived(table, arguments)(_.cleanPlans.reverseIterator).map { case (clean, plan) =>
-      row(clean, plan)
-    }
-  }
+  override val columns = ResultColumns[(Instant, Option[CleanPlan])](
+    string("plan_time", _._1.requested),
+    string("state", _._1.state.shown),
+    string("action", _._1.action.name),
+    plan.optional.of(_._2)
+  )
+
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[(Instant, Option[CleanPlan])] =
+    Cleans.ofTimeline(table).map(clean => clean -> table.timeline.cleanPlan(clean)) ++
+      Cleans.archived(table, arguments)(_.cleanPlans.reverseIterator).map { case (clean, plan) => clean -> Some(plan) }
 }
 
 private[procedures] object Cleans {
@@ -188,7 +169,7 @@ private[procedures] object Cleans {
   val parameters: Seq[Parameter] = Seq(
     Parameter.table,
     Parameter.limit(10),
-    Parameter("showArchived", BooleanType, "also those that were archived", default = Some("false")),
+    Parameter.flag("showArchived", "also those that were archived"),
     Parameter.filter,
     Parameter.path
   )
@@ -204,7 +185,7 @@ private[procedures] object Cleans {
 
   def archived[T](table: OpenTable, arguments: Arguments)(of: ArchivedTimeline => Iterator[(Instant, T)]): Iterator[(
         Instant,
-        T)] = if (arguments.boolean("showArchived").contains(true)) {
+        T)] = if (arguments.flag("showArchived")) {
     lazy val active = ofTimeline(table).map(_.requested).toSet
     of(new ArchivedTimeline(table.storage, table.config)).filterNot(c => active(c._1.requested))
   } else Iterator.empty

@@ -10,7 +10,7 @@ import io.merganser.spark.source.PartitionValues
 import io.merganser.table.options.{LayoutStrategy, OptionKind, PartitionFilterMode}
 import io.merganser.table.settings.{ClusteringPartitions, WriteConfig}
 import io.merganser.table.timeline.{Action, ClusteringPlan, Instant, InstantState, OperationType}
-import org.apache.spark.sql.{AnalysisException, Row, SparkSession}
+import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.parser.ParseException
@@ -20,30 +20,46 @@ import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Columns of the procedures about clusterings. */
-private[procedures] object ClusteringRow {
+/**
+ * A row of the procedures about clusterings.
+ *
+ * @param sums over all clusterings that were run
+ */
+private[procedures] final case class ClusteringRow(
+    instant: String,
+    plan: Option[ClusteringPlan],
+    state: String,
+    showsPartitions: Boolean,
+    sums: Option[ClusteringResult] = None,
+    leftBecause: Option[String] = None
+)
 
-  val all: Seq[(String, DataType)] = Seq("timestamp" -> StringType, "input_group_size" -> IntegerType,
-    "state" -> StringType, "involved_partitions" -> StringType)
+private[procedures] object ClusteringRow extends ResultColumnTypes {
 
-  def row(instant: String, plan: Option[ClusteringPlan], state: InstantState, showsPartitions: Boolean): Seq[Any] =
-    Seq(instant, plan.map(p => Int.box(p.groups.size)).orNull, state.shown,
-      if (showsPartitions) plan.map(_.partitions.mkString(",")).orNull else "*")
+  val columns: ResultColumns[ClusteringRow] = ResultColumns(
+    string("timestamp", _.instant),
+    int("input_group_size", _.plan.map(p => Int.box(p.groups.size)).orNull),
+    string("state", _.state),
+    string("involved_partitions", r => if (r.showsPartitions) r.plan.map(_.partitions.mkString(",")).orNull else "*")
+  )
+
+  val showsPartitions: Parameter =
+    Parameter.flag("show_involved_partition", "whether the result has the partitions")
 }
 
 /**
  * CALL run_clustering(table => … | path => …, order => …, predicate => …): plans clusterings, runs those planned, or
  * both.
  */
-object RunClustering extends TableProcedure {
+object RunClustering extends TableProcedure[ClusteringRow] {
   override val name = "run_clustering"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter.path,
     Parameter("predicate", StringType, "condition on partition columns: only their partitions are clustered"),
     Parameter("order", StringType, "columns to sort by, comma separated"),
-    Parameter("show_involved_partition", BooleanType, "whether the result has the partitions", default = Some("false")),
+    ClusteringRow.showsPartitions,
     Parameter("op", StringType,
       "schedule, execute (also run), scheduleandexecute, which is the default, or purge_pending_instant"),
     Parameter("order_strategy", StringType, "linear, z-order or hilbert"),
@@ -54,39 +70,41 @@ object RunClustering extends TableProcedure {
     Parameter("limit", IntegerType, "maximum number of planned clusterings to run, oldest first")
   )
 
-  override val measures: Seq[String] = Seq("files_replaced", "files_written", "rows_written", "bytes_written")
+  override val measures = Seq("files_replaced", "files_written", "rows_written", "bytes_written")
 
-  override val result: StructType = Procedure.columns(ClusteringRow.all ++ Seq(
-      "files_replaced" -> IntegerType,
-      "files_written" -> IntegerType,
-      "rows_written" -> LongType,
-      "bytes_written" -> LongType,
-      "elapsed_ms" -> LongType,
-      "left_because" -> StringType
-    ): _*)
+  private val sums = ResultColumns[ClusteringResult](
+    int("files_replaced", _.filesReplaced),
+    CommitColumns.sums(_.filesWritten, _.rowsWritten, _.bytesWritten, _.elapsedMs)
+  )
 
-  override val preview: Option[Preview] =
+  override val columns =
+    ResultColumns(ClusteringRow.columns, sums.optional.of(_.sums), string("left_because", _.leftBecause.orNull))
+
+  override val preview =
     Some(Preview("clustering", "order", "order_strategy", "predicate")((scope, given) =>
         ServicePreviews.clustering(scope.copy(settings = withArguments(scope.session, scope.table, given)))))
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val scope   = ServiceScope(session, table, withArguments(session, table, arguments))
-    val shows   = arguments.boolean("show_involved_partition").contains(true)
-    val op      = arguments.string("op")
-    val named   = arguments.string("instants").toSeq.flatMap(OptionKind.NameList.split)
-    val default = if (named.isEmpty) "scheduleandexecute" else "execute"
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[ClusteringRow] = {
+    val scope                        = ServiceScope(session, table, withArguments(session, table, arguments))
+    val shows                        = arguments.flag("show_involved_partition")
+    val op                           = arguments.string("op")
+    val named                        = arguments.names("instants")
+    def chosen(planned: Seq[String]) = arguments.chosen("instants", named, planned, "the planned clusterings")
+    val default                      = if (named.isEmpty) "scheduleandexecute" else "execute"
     op.getOrElse(default).toLowerCase(Locale.ROOT) match {
       case "purge_pending_instant" if named.nonEmpty =>
-        purge(scope, chosen(arguments, named)(planned(table)), shows)
+        purge(scope, chosen(planned(table)), shows)
       case "run" | "execute" =>
         val plans = table.timeline.plannedClusterings
-        shown(plans, ClusteringService.run(scope, chosen(arguments, named)(_)), shows)
+        shown(plans, ClusteringService.run(scope, chosen), shows)
       case wrong if named.nonEmpty =>
         throw arguments.invalid("op", wrong, "execute or purge_pending_instant, where instants are named")
       case "schedule" =>
         ClusteringService.schedule(scope).toSeq.flatMap { instant =>
           val plans = table.refreshed().timeline.plannedClusterings
-          plans.filter(_._1.requested == instant).map { case (i, plan) => pending(i.requested, plan, i.state, shows) }
+          plans.filter(_._1.requested == instant).map { case (i, plan) =>
+            ClusteringRow(i.requested, Some(plan), i.state.shown, shows)
+          }
         }
       case "scheduleandexecute" =>
         val result = ClusteringService.scheduleAndRun(scope)
@@ -99,23 +117,13 @@ object RunClustering extends TableProcedure {
 
   private def planned(table: OpenTable): Seq[String] = table.timeline.plannedClusterings.map(_._1.requested)
 
-  /** The clusterings to run out of the planned ones, oldest first. */
-  private def chosen(arguments: Arguments, named: Seq[String])(planned: Seq[String]): Seq[String] = {
-    named.find(!planned.contains(_)).foreach { instant =>
-      throw arguments.invalid("instants", instant,
-        if (planned.isEmpty) "the planned clusterings, of which there are none" else planned.mkString(", "))
-    }
-    val toRun = if (named.isEmpty) planned else planned.filter(named.contains)
-    arguments.int("limit").fold(toRun)(toRun.take)
-  }
-
-  private def purge(scope: ServiceScope, instants: Seq[String], shows: Boolean): Seq[Row] = {
+  private def purge(scope: ServiceScope, instants: Seq[String], shows: Boolean): Seq[ClusteringRow] = {
     val left = ClusteringService.purge(scope, instants).map(s => s.instant -> s.reason).toMap
     scope.table.timeline.plannedClusterings.collect {
       case (i, plan) if instants.contains(i.requested) =>
-        val row = ClusteringRow.row(i.requested, Some(plan), i.state, shows)
-        Row.fromSeq((if (left.contains(i.requested)) row else row.updated(2, "PURGED")) ++ unmeasured ++
-          Seq(left.get(i.requested).orNull))
+        val reason = left.get(i.requested)
+        val state  = if (reason.isDefined) i.state.shown else "PURGED"
+        ClusteringRow(i.requested, Some(plan), state, shows, leftBecause = reason)
     }
   }
 
@@ -125,32 +133,23 @@ object RunClustering extends TableProcedure {
       result: ClusteringResult,
       shows: Boolean,
       now: Option[OpenTable] = None
-  ): Seq[Row] = {
+  ): Seq[ClusteringRow] = {
     def plan(instant: String) = planned.find(_._1.requested == instant).map(_._2).orElse(now.flatMap { t =>
       t.timeline.instants.find(i => i.requested == instant && i.action.whenCompleted == Action.ReplaceCommit)
         .flatMap(t.timeline.clusteringPlan)
     })
     val done = result.done.zipWithIndex.map { case (instant, i) =>
-      val sums =
-        if (i > 0) unmeasured
-        else
-          Seq[Any](result.filesReplaced, result.filesWritten, result.rowsWritten, result.bytesWritten, result.elapsedMs)
-      Row.fromSeq(ClusteringRow.row(instant, plan(instant), InstantState.Completed, shows) ++ sums :+ null)
+      ClusteringRow(instant, plan(instant), InstantState.Completed.shown, shows, Some(result).filter(_ => i == 0))
     }
     done ++ result.skipped.map { s =>
-      val row = ClusteringRow.row(s.instant, plan(s.instant), InstantState.Inflight, shows)
-      Row.fromSeq((if (s.isRolledBack) row.updated(2, "PURGED") else row) ++ unmeasured :+ s.reason)
+      val state = if (s.isRolledBack) "PURGED" else InstantState.Inflight.shown
+      ClusteringRow(s.instant, plan(s.instant), state, shows, leftBecause = Some(s.reason))
     }
   }
 
-  private def pending(instant: String, plan: ClusteringPlan, state: InstantState, shows: Boolean): Row =
-    Row.fromSeq(ClusteringRow.row(instant, Some(plan), state, shows) ++ unmeasured :+ null)
-
-  private def unmeasured: Seq[Any] = Seq.fill(5)(null)
-
   private def withArguments(session: SparkSession, table: OpenTable, arguments: Arguments): WriteConfig = {
     val settings = arguments.settings(session, table)
-    val columns  = arguments.string("order").toSeq.flatMap(OptionKind.NameList.split)
+    val columns  = arguments.names("order")
     val strategy = arguments.string("order_strategy").map(s =>
       LayoutStrategy.parse(s).getOrElse(throw arguments.invalid("order_strategy", s, "linear, z-order, hilbert")))
     val pattern = arguments.string("partition_regex_pattern").map { regex =>
@@ -232,27 +231,27 @@ private[spark] object ClusteringArguments {
 }
 
 /** CALL show_clustering(table => … | path => …): clusterings planned and done, newest first. */
-object ShowClustering extends LazyTableProcedure {
+object ShowClustering extends LazyTableProcedure[ClusteringRow] {
   override val name = "show_clustering"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter.path,
     Parameter.limit(20),
-    Parameter("show_involved_partition", BooleanType, "whether the result has the partitions", default = Some("false")),
+    ClusteringRow.showsPartitions,
     Parameter.filter
   )
 
-  override val result: StructType = Procedure.columns(ClusteringRow.all: _*)
+  override val columns = ClusteringRow.columns
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[ClusteringRow] = {
     val timeline = table.timeline
-    val shows    = arguments.boolean("show_involved_partition").contains(true)
+    val shows    = arguments.flag("show_involved_partition")
     // A completed clustering is a replacecommit; so are overwrites.
     val replaced = timeline.completed.filter(_.action == Action.ReplaceCommit)
     val done     = timeline.metadataOf(replaced.reverseIterator, most(arguments))
     (timeline.plannedClusterings.map(_._1) ++ replaced).sortBy(_.requested).reverseIterator.filter { instant =>
       !instant.isCompleted || done.next()._2.operationType == OperationType.Cluster
-    }.map(i => Row.fromSeq(ClusteringRow.row(i.requested, timeline.clusteringPlan(i), i.state, shows)))
+    }.map(i => ClusteringRow(i.requested, timeline.clusteringPlan(i), i.state.shown, shows))
   }
 }

@@ -1,52 +1,39 @@
 package io.merganser.spark.sql.procedures
 
+import java.lang.{Long => JLong}
+
 import io.merganser.merge.Json
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.write.{TableCommit, WriteNotes}
-import io.merganser.table.timeline.{CommitMetadata, InstantTime}
-import org.apache.spark.sql.types._
-
-import java.time.temporal.ChronoUnit
+import io.merganser.table.timeline.CommitMetadata
 
 /** The metadata of our commits as result columns: operation, counts in rows, files, bytes, and milliseconds. */
-private[procedures] object CommitColumns {
+private[procedures] object CommitColumns extends ResultColumnTypes {
 
-  /** Names and types of the counts. */
-  val counts: Seq[(String, DataType)] = MergeCounts.all.map(_.column -> LongType)
+  /** The counts by name; null for those that are not known. */
+  val counts: ResultColumns[Map[String, Long]] = ResultColumns(MergeCounts.all.map { count =>
+    long[Map[String, Long]](count.column, _.get(count.name).map(Long.box).orNull)
+  }: _*)
 
-  /** Names and types of the totals over the files of a commit. */
-  val sums: Seq[(String, DataType)] =
-    Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType,
-      "elapsed_ms" -> LongType)
+  /** The totals over the files of a commit. */
+  def sums[T](files: T => Integer, rows: T => JLong, bytes: T => JLong, elapsedMs: T => JLong): ResultColumns[T] =
+    ResultColumns(int("files_written", files), long("rows_written", rows), long("bytes_written", bytes),
+      long("elapsed_ms", elapsedMs))
 
-  /** Names and types of the notes on a write: what the user should know beside its counts. */
-  val notes: Seq[(String, DataType)] =
-    WriteNotes.lists(WriteNotes()).map { case (name, _) =>
-      snake(name) -> ArrayType(StringType)
-    } ++ Seq("service_failure" -> StringType, "retries" -> IntegerType, "is_repetition" -> BooleanType)
+  /** The notes on a write: what the user should know beside its counts. */
+  val notes: ResultColumns[WriteNotes] = ResultColumns(
+    ResultColumns(WriteNotes.lists.map { case (name, list) => strings(snake(name), list) }: _*),
+    string("service_failure", _.serviceFailure.orNull),
+    int("retries", _.retries),
+    boolean("is_repetition", _.isRepetition)
+  )
 
-  /** The values of [[notes]]. */
-  def notesOf(notes: WriteNotes): Seq[Any] =
-    WriteNotes.lists(notes).map(_._2) ++ Seq[Any](notes.serviceFailure.orNull, notes.retries, notes.isRepetition)
-
-  /** The values of [[counts]]: null for commits without them, such as those of other engines. */
-  def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
-    val json = metadata.flatMap(_.extra.get(TableCommit.CountsKey)).map(Json.readTree)
-    MergeCounts.all.map { count =>
-      json.flatMap(node => Option(node.get(count.name))).map(node => Long.box(node.asLong)).orNull
-    }
-  }
-
-  /** The values of [[sums]]; null for anything but a completed write. */
-  def sumsOf(metadata: Option[CommitMetadata], requested: String, completed: Option[String]): Seq[Any] = {
-    val elapsed = for {
-      from <- InstantTime.parse(requested)
-      to   <- completed.flatMap(InstantTime.parse)
-    } yield Long.box(ChronoUnit.MILLIS.between(from, to))
-    val files = metadata.fold(Seq[Any](null, null, null)) { m =>
-      Seq[Any](m.allStats.size, m.allStats.map(_.numWrites).sum, m.allStats.map(_.totalWriteBytes).sum)
-    }
-    files :+ elapsed.orNull
+  /** The counts of a commit: none for commits without them, such as those of other engines. */
+  def countsOf(metadata: CommitMetadata): Map[String, Long] = {
+    val json = metadata.extra.get(TableCommit.CountsKey).map(Json.readTree)
+    MergeCounts.all.flatMap { count =>
+      json.flatMap(node => Option(node.get(count.name))).map(node => count.name -> node.asLong)
+    }.toMap
   }
 
   def snake(name: String): String = name.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT)

@@ -2,145 +2,139 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.timeline.{CommitMetadata, Instant, WriteStat}
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /**
  * CALL show_commits(table => … | path => …): completed writes, newest first, with what they wrote and our counts of
  * each.
  */
-object ShowCommits extends LazyTableProcedure {
+object ShowCommits extends LazyTableProcedure[(Instant, CommitMetadata)] {
   override val name = "show_commits"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
+  override val parameters = Commits.parameters
 
-  override val result: StructType = Procedure.columns(Seq(
-      "commit_time" -> StringType,
-      "state_transition_time" -> StringType,
-      "action" -> StringType,
-      "total_bytes_written" -> LongType,
-      "total_files_added" -> LongType,
-      "total_files_updated" -> LongType,
-      "total_partitions_written" -> LongType,
-      "total_records_written" -> LongType,
-      "total_update_records_written" -> LongType,
-      "total_errors" -> LongType,
-      "operation" -> StringType
-    ) ++ CommitColumns.counts: _*)
+  override val columns = ResultColumns[(Instant, CommitMetadata)](
+    Commits.instant("commit_time").of(_._1),
+    Commits.totals.of(_._2),
+    string("operation", _._2.operationType.name),
+    CommitColumns.counts.of(c => CommitColumns.countsOf(c._2))
+  )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
-    Commits.newestFirst(table, most(arguments)).map { case (instant, metadata) =>
-      Row.fromSeq(sums(instant, metadata) ++ CommitColumns.countsOf(Some(metadata)))
-    }
-
-  private def sums(instant: Instant, metadata: CommitMetadata): Seq[Any] = {
-    val stats                      = metadata.allStats
-    def sum(of: WriteStat => Long) = stats.map(of).sum
-    val (added, newer)             = stats.partition(Commits.isNewGroup)
-    val when: Seq[Any]             = Seq(instant.requested, instant.completed.orNull, instant.action.name)
-    val files: Seq[Any] = Seq(sum(_.totalWriteBytes), added.size.toLong, newer.size.toLong, metadata.stats.size.toLong)
-    val records: Seq[Any] = Seq(sum(_.numWrites), sum(_.numUpdateWrites), sum(_.totalWriteErrors))
-    when ++ files ++ records :+ metadata.operationType.name
-  }
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[(Instant, CommitMetadata)] =
+    Commits.newestFirst(table, most(arguments))
 }
 
 /** CALL show_commits_metadata(table => … | path => …): the files of completed writes, newest write first. */
-object ShowCommitsMetadata extends LazyTableProcedure {
+object ShowCommitsMetadata extends LazyTableProcedure[FileOfCommit] {
   override val name = "show_commits_metadata"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
+  override val parameters = Commits.parameters
 
-  override val result: StructType = Procedure.columns(
-    "commit_time" -> StringType,
-    "state_transition_time" -> StringType,
-    "action" -> StringType,
-    "partition" -> StringType,
-    "file_id" -> StringType,
-    "previous_commit" -> StringType,
-    "num_writes" -> LongType,
-    "num_inserts" -> LongType,
-    "num_deletes" -> LongType,
-    "num_update_writes" -> LongType,
-    "total_errors" -> LongType,
-    "total_log_blocks" -> LongType,
-    "total_corrupt_log_blocks" -> LongType,
-    "total_rollback_blocks" -> LongType,
-    "total_log_records" -> LongType,
-    "total_updated_records_compacted" -> LongType,
-    "total_bytes_written" -> LongType
+  override val columns = ResultColumns[FileOfCommit](
+    Commits.instant("commit_time").of(_.instant),
+    string("partition", _.partition),
+    string("file_id", _.stat.fileId),
+    string("previous_commit", _.stat.prevCommit),
+    long("num_writes", _.stat.numWrites),
+    long("num_inserts", _.stat.numInserts),
+    long("num_deletes", _.stat.numDeletes),
+    long("num_update_writes", _.stat.numUpdateWrites),
+    long("total_errors", _.stat.totalWriteErrors),
+    long("total_log_blocks", _.stat.totalLogBlocks),
+    long("total_corrupt_log_blocks", _.stat.totalCorruptLogBlocks),
+    long("total_rollback_blocks", _.stat.totalRollbackBlocks),
+    long("total_log_records", _.stat.totalLogRecords),
+    long("total_updated_records_compacted", _.stat.totalUpdatedRecordsCompacted),
+    long("total_bytes_written", _.stat.totalWriteBytes)
   )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
-    for {
-      (instant, metadata) <- Commits.newestFirst(table, most(arguments))
-      (partition, stat)   <- Commits.files(metadata)
-    } yield Row(
-      instant.requested, instant.completed.orNull, instant.action.name, partition, stat.fileId, stat.prevCommit,
-      stat.numWrites, stat.numInserts,
-      stat.numDeletes, stat.numUpdateWrites, stat.totalWriteErrors, stat.totalLogBlocks, stat.totalCorruptLogBlocks,
-      stat.totalRollbackBlocks,
-      stat.totalLogRecords, stat.totalUpdatedRecordsCompacted, stat.totalWriteBytes)
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[FileOfCommit] =
+    Commits.newestFirst(table, most(arguments)).flatMap { case (instant, metadata) =>
+      Commits.files(instant, metadata)
+    }
 }
 
 /** CALL show_commit_partitions(table => … | path => …, instant_time => …): what one write did to each partition. */
-object ShowCommitPartitions extends TableProcedure {
+object ShowCommitPartitions extends TableProcedure[(Instant, String, Seq[WriteStat])] {
   override val name = "show_commit_partitions"
 
-  override val parameters: Seq[Parameter] = Commits.ofOneInstant
+  override val parameters = Commits.ofOneInstant
 
-  override val result: StructType = Procedure.columns(
-    "action" -> StringType,
-    "partition_path" -> StringType,
-    "total_files_added" -> LongType,
-    "total_files_updated" -> LongType,
-    "total_records_inserted" -> LongType,
-    "total_records_updated" -> LongType,
-    "total_bytes_written" -> LongType,
-    "total_errors" -> LongType
+  override val columns = ResultColumns[(Instant, String, Seq[WriteStat])](
+    string("action", _._1.action.name),
+    string("partition_path", _._2),
+    ResultColumns(
+      Commits.fileCounts,
+      Commits.sum("total_records_inserted", _.numInserts),
+      Commits.sum("total_records_updated", _.numUpdateWrites),
+      Commits.sum("total_bytes_written", _.totalWriteBytes),
+      Commits.sum("total_errors", _.totalWriteErrors)
+    ).of(_._3)
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments) = {
     val (instant, metadata) = Commits.ofArguments(table, arguments)
-    metadata.stats.toSeq.sortBy(_._1).map { case (partition, stats) =>
-      val (added, newer) = stats.partition(Commits.isNewGroup)
-      Row(
-        instant.action.name, partition, added.size.toLong, newer.size.toLong, stats.map(_.numInserts).sum,
-        stats.map(_.numUpdateWrites).sum,
-        stats.map(_.totalWriteBytes).sum, stats.map(_.totalWriteErrors).sum)
-    }
+    metadata.stats.toSeq.sortBy(_._1).map { case (partition, stats) => (instant, partition, stats) }
   }
 }
 
 /** CALL show_commit_files(table => … | path => …, instant_time => …): the files that one write wrote. */
-object ShowCommitFiles extends TableProcedure {
+object ShowCommitFiles extends TableProcedure[FileOfCommit] {
   override val name = "show_commit_files"
 
-  override val parameters: Seq[Parameter] = Commits.ofOneInstant
+  override val parameters = Commits.ofOneInstant
 
-  override val result: StructType = Procedure.columns(
-    "action" -> StringType,
-    "partition_path" -> StringType,
-    "file_id" -> StringType,
-    "previous_commit" -> StringType,
-    "total_records_updated" -> LongType,
-    "total_records_written" -> LongType,
-    "total_bytes_written" -> LongType,
-    "total_errors" -> LongType,
-    "file_size" -> LongType
+  override val columns = ResultColumns[FileOfCommit](
+    string("action", _.instant.action.name),
+    string("partition_path", _.partition),
+    string("file_id", _.stat.fileId),
+    string("previous_commit", _.stat.prevCommit),
+    long("total_records_updated", _.stat.numUpdateWrites),
+    long("total_records_written", _.stat.numWrites),
+    long("total_bytes_written", _.stat.totalWriteBytes),
+    long("total_errors", _.stat.totalWriteErrors),
+    long("file_size", _.stat.fileSizeInBytes)
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[FileOfCommit] = {
     val (instant, metadata) = Commits.ofArguments(table, arguments)
-    Commits.files(metadata).map { case (partition, stat) =>
-      Row(instant.action.name, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites,
-        stat.totalWriteBytes,
-        stat.totalWriteErrors, stat.fileSizeInBytes)
-    }
+    Commits.files(instant, metadata)
   }
 }
 
+/** A file of a write. */
+private[procedures] final case class FileOfCommit(instant: Instant, partition: String, stat: WriteStat)
+
 /** Shared parts of the procedures on commits. */
-private[procedures] object Commits {
+private[procedures] object Commits extends ResultColumnTypes {
+
+  val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
+
+  /** @param time name of the column of its requested time */
+  def instant(time: String): ResultColumns[Instant] = ResultColumns(
+    string(time, _.requested),
+    string("state_transition_time", _.completed.orNull),
+    string("action", _.action.name)
+  )
+
+  def sum(name: String, of: WriteStat => Long): ResultColumns[Seq[WriteStat]] = long(name, _.map(of).sum)
+
+  val fileCounts: ResultColumns[Seq[WriteStat]] = ResultColumns(
+    long("total_files_added", _.count(isNewGroup).toLong),
+    long("total_files_updated", _.count(!isNewGroup(_)).toLong)
+  )
+
+  val totals: ResultColumns[CommitMetadata] = ResultColumns(
+    sum("total_bytes_written", _.totalWriteBytes).of(_.allStats),
+    fileCounts.of(_.allStats),
+    long("total_partitions_written", _.stats.size.toLong),
+    ResultColumns(
+      sum("total_records_written", _.numWrites),
+      sum("total_update_records_written", _.numUpdateWrites),
+      sum("total_errors", _.totalWriteErrors)
+    ).of(_.allStats)
+  )
 
   val ofOneInstant: Seq[Parameter] = Seq(
     Parameter.table,
@@ -163,9 +157,11 @@ private[procedures] object Commits {
   }
 
   /** The files of a write, by partition. */
-  def files(metadata: CommitMetadata): Seq[(String, WriteStat)] =
-    metadata.stats.toSeq.sortBy(_._1).flatMap { case (partition, stats) => stats.map(partition -> _) }
+  def files(instant: Instant, metadata: CommitMetadata): Seq[FileOfCommit] =
+    metadata.stats.toSeq.sortBy(_._1).flatMap { case (partition, stats) =>
+      stats.map(FileOfCommit(instant, partition, _))
+    }
 
   /** Whether the file is the first of its group. */
-  def isNewGroup(stat: WriteStat): Boolean = stat.prevCommit == WriteStat.NoPrevCommit
+  private def isNewGroup(stat: WriteStat): Boolean = stat.prevCommit == WriteStat.NoPrevCommit
 }

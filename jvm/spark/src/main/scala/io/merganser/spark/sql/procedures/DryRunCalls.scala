@@ -6,17 +6,17 @@ import io.merganser.spark.write.{Counts, DryRun, DryRuns, StatementSession, Writ
 import io.merganser.table.options.{Options, WriteOperation}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.PreviewedRow
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /**
  * CALL dry_run(statement => …), or CALL dry_run(source => …, table => … | path => …): what a statement, or a write of
  * the rows of a table or view, would do. Nothing is written.
  */
-object DryRunOf extends Procedure {
+object DryRunOf extends Procedure[Either[(String, Long), PreviewedRow]] {
   override val name = "dry_run"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE, DELETE or INSERT, as SQL"),
     Parameter("rows", IntegerType, "most rows to show", default = Options.DryRunRows.default),
     Parameter("source", StringType, "table or view that holds the rows to write, instead of a statement",
@@ -30,12 +30,11 @@ object DryRunOf extends Procedure {
     Parameter.names
   )
 
-  override val result: StructType = DryRunRows.columns
+  override val columns = DryRunRows.columns
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val rows = arguments.int("rows")
-    rows.filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    val dry = Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[Either[(String, Long), PreviewedRow]] = {
+    val rows = arguments.int("rows", least = 0)
+    val dry  = Map(Options.DryRun.key -> "true") ++ rows.map(n => Options.DryRunRows.key -> n.toString)
     DryRunRows.of((arguments.string("statement"), arguments.frame("source")(session.table)) match {
       case (Some(statement), None) =>
         ofStatement(session, arguments.statement(statement), arguments.options("options") ++ dry)
@@ -62,36 +61,34 @@ object DryRunOf extends Procedure {
 }
 
 /** CALL show_dry_run(): the last dry run of this session, of a data frame's write, say. */
-object ShowDryRun extends Procedure {
+object ShowDryRun extends Procedure[Either[(String, Long), PreviewedRow]] {
   override val name = "show_dry_run"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.filter)
+  override val parameters = Seq(Parameter.filter)
 
-  override val result: StructType = DryRunRows.columns
+  override val columns = DryRunRows.columns
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[Either[(String, Long), PreviewedRow]] =
     DryRuns.last(session).toSeq.flatMap(DryRunRows.of)
 }
 
 /** A dry run as rows: one for each measure, then the rows that it shows. */
-private object DryRunRows {
+private object DryRunRows extends ResultColumnTypes {
 
-  val columns: StructType = Procedure.columns(
-    "measure" -> StringType,
-    "value" -> LongType,
-    "outcome" -> StringType,
-    "record_key" -> StringType,
-    "partition_path" -> StringType,
-    "reason" -> StringType,
-    "incoming" -> StringType,
-    "before" -> StringType,
-    "after" -> StringType
-  )
+  val columns: ResultColumns[Either[(String, Long), PreviewedRow]] =
+    ResultColumns[(String, Long)](string("measure", _._1), long("value", _._2)).or(ResultColumns[PreviewedRow](
+        string("outcome", _.outcome),
+        string("record_key", _.key),
+        string("partition_path", _.partitionPath),
+        string("reason", _.reason),
+        string("incoming", _.incoming.orNull),
+        string("before", _.before.orNull),
+        string("after", _.after.orNull)
+      ))
 
-  def of(result: WriteResult): Seq[Row] = {
+  def of(result: WriteResult): Seq[Either[(String, Long), PreviewedRow]] = {
     val dry = result.dryRun.getOrElse(throw new IllegalStateException("a write that is no dry run"))
-    measures(result, dry).map { case (name, value) => Row(name, value, null, null, null, null, null, null, null) } ++
-      dry.rows.map(row)
+    measures(result, dry).map(Left(_)) ++ dry.rows.map(Right(_))
   }
 
   /** What readers would see, then what the commit would report, then files. */
@@ -108,7 +105,4 @@ private object DryRunRows {
       "elapsedMs" -> result.elapsedMs
     )).map { case (name, value) => CommitColumns.snake(name) -> value }
   }
-
-  private def row(row: PreviewedRow): Row = Row(null, null, row.outcome, row.key, row.partitionPath, row.reason,
-    row.incoming.orNull, row.before.orNull, row.after.orNull)
 }

@@ -4,14 +4,14 @@ import io.merganser.spark.service.{RecordReport, RecordSearch, SearchedFiles}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.NamedKey
 import io.merganser.table.explain.{GroupHistory, RecordStep}
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /** CALL explain_record(table => … | path => …, key => …): the retained versions of a key and what became of each. */
-object ExplainRecord extends TableProcedure {
+object ExplainRecord extends TableProcedure[ExplainedStep] {
   override val name = "explain_record"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter("key", StringType,
       "the record key; the value of its one column; or a JSON object of the key columns' values", isRequired = true),
@@ -21,83 +21,57 @@ object ExplainRecord extends TableProcedure {
     Parameter.options
   )
 
-  private val searched = Procedure.columns(
-    "partitions" -> IntegerType,
-    "file_groups" -> IntegerType,
-    "candidates" -> IntegerType,
-    "footers" -> IntegerType,
-    "base_files" -> IntegerType,
-    "log_files" -> IntegerType
+  private val searched = ResultColumns[SearchedFiles](
+    int("partitions", _.partitions),
+    int("file_groups", _.fileGroups),
+    int("candidates", _.candidates),
+    int("footers", _.opened.footers),
+    int("base_files", _.opened.baseFiles),
+    int("log_files", _.opened.logFiles)
   )
 
-  override val result: StructType = Procedure.columns(
-    "record_key" -> StringType,
-    "partition_path" -> StringType,
-    "file_id" -> StringType,
-    "slice" -> StringType,
-    "commit" -> StringType,
-    "completed" -> StringType,
-    "operation" -> StringType,
-    "file" -> StringType,
-    "in_log" -> BooleanType,
-    "version" -> StringType,
-    "decision" -> StringType,
-    "reason" -> StringType,
-    "ordering" -> StringType,
-    "against" -> StringType,
-    "provided" -> StringType,
-    "result" -> StringType,
-    "origins" -> StringType,
-    "is_current" -> BooleanType,
-    "next_compaction" -> StringType,
-    "searched" -> searched
+  override val columns = ResultColumns[ExplainedStep](
+    string("record_key", _.report.key),
+    string("partition_path", _.group.map(_.partitionPath).orNull),
+    string("file_id", _.group.map(_.fileId).orNull),
+    string("slice", _.step.map(_.slice).orNull),
+    string("commit", _.step.map(_.commit).orNull),
+    string("completed", of => of.step.flatMap(s => of.table.timeline.completionTime(s.commit)).orNull),
+    string("operation",
+      of =>
+        of.step.flatMap(s => of.table.timeline.metadata(s.commit)).map(_.operationType.name).orNull),
+    string("file", _.step.map(_.file).filter(_.nonEmpty).orNull),
+    boolean("in_log", _.step.map(s => Boolean.box(s.isInLog)).orNull),
+    string("version", _.step.map(_.kind.name).orNull),
+    string("decision", _.step.fold("not found")(_.decision.name)),
+    string("reason",
+      of =>
+        of.step.fold(s"no version of the key is retained: searched ${of.report.searched}")(_.reason)),
+    string("ordering", _.step.flatMap(_.ordering).orNull),
+    string("against", _.step.flatMap(_.against).orNull),
+    string("provided", _.step.flatMap(_.values).orNull),
+    string("result", _.step.flatMap(_.result).orNull),
+    string("origins", _.step.flatMap(_.origins).orNull),
+    boolean("is_current", _.step.exists(_.isCurrent)),
+    string("next_compaction", _.group.map(_.nextCompaction).orNull),
+    nested("searched", searched, _.report.searched)
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[ExplainedStep] = {
     val scope = arguments.scope(session, table).keyed
     val text  = arguments.required("key")
     val named = NamedKey.parse(session, scope.settings.keyed(table.config), table.schema, text)
       .fold(wrong => throw arguments.invalid("key", s"$text: $wrong", "a record key"), identity)
     val report = RecordSearch.explain(scope, named.key, arguments.string("partition").orElse(named.partitionPath))
-    if (report.groups.isEmpty) Seq(notFound(report))
-    else report.groups.flatMap(group => group.steps.map(row(table, report, group, _)))
+    if (report.groups.isEmpty) Seq(ExplainedStep(table, report))
+    else report.groups.flatMap(group => group.steps.map(s => ExplainedStep(table, report, Some(group), Some(s))))
   }
-
-  private def row(table: OpenTable, report: RecordReport, group: GroupHistory, step: RecordStep): Row = Row(
-    report.key,
-    group.partitionPath,
-    group.fileId,
-    step.slice,
-    step.commit,
-    table.timeline.completionTime(step.commit).orNull,
-    table.timeline.metadata(step.commit).map(_.operationType.name).orNull,
-    if (step.file.isEmpty) null else step.file,
-    step.isInLog,
-    step.kind.name,
-    step.decision.name,
-    step.reason,
-    step.ordering.orNull,
-    step.against.orNull,
-    step.values.orNull,
-    step.result.orNull,
-    step.origins.orNull,
-    step.isCurrent,
-    group.nextCompaction,
-    searchedRow(report.searched)
-  )
-
-  private def notFound(report: RecordReport): Row = {
-    val values = result.fieldNames.map {
-      case "record_key" => report.key
-      case "decision"   => "not found"
-      case "reason"     => s"no version of the key is retained: searched ${report.searched}"
-      case "is_current" => false
-      case "searched"   => searchedRow(report.searched)
-      case _            => null
-    }
-    Row.fromSeq(values.toSeq)
-  }
-
-  private def searchedRow(of: SearchedFiles): Row =
-    Row(of.partitions, of.fileGroups, of.candidates, of.opened.footers, of.opened.baseFiles, of.opened.logFiles)
 }
+
+/** A version of a key; without a step, that none was found. */
+private[procedures] final case class ExplainedStep(
+    table: OpenTable,
+    report: RecordReport,
+    group: Option[GroupHistory] = None,
+    step: Option[RecordStep] = None
+)

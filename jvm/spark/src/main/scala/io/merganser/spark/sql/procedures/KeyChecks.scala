@@ -10,33 +10,40 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types._
 
 /** CALL check_keys(table => … | path => …): keys that are stored more than once, and rows without a key. */
-object CheckKeys extends TableProcedure {
+object CheckKeys extends TableProcedure[(Row, Seq[Row])] {
   override val name = "check_keys"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter("limit", IntegerType, "most duplicate keys to list", default = Some("20")),
     Parameter.path,
     Parameter.options
   )
 
-  override val result: StructType = Procedure.columns(
-    "rows" -> LongType,
-    "keys" -> LongType,
-    "duplicate_keys" -> LongType,
-    "duplicate_rows" -> LongType,
-    "null_keys" -> LongType,
-    "keys_in_several_partitions" -> LongType,
-    "duplicates" -> ArrayType(Procedure.columns("key" -> StringType, "rows" -> LongType,
-        "partitions" -> ArrayType(StringType)))
+  private val duplicate = ResultColumns[Row](
+    string("key", _.getString(0)),
+    long("rows", _.getLong(1)),
+    strings("partitions", _.getSeq[String](2).toSeq)
+  )
+
+  override val columns = ResultColumns[(Row, Seq[Row])](
+    ResultColumns.ofRows(
+      "rows" -> LongType,
+      "keys" -> LongType,
+      "duplicate_keys" -> LongType,
+      "duplicate_rows" -> LongType,
+      "null_keys" -> LongType,
+      "keys_in_several_partitions" -> LongType
+    ).of(_._1),
+    nestedSeq("duplicates", duplicate, _._2)
   )
 
   private val (rowCount, paths, most) = ("_merganser_rows", "_merganser_paths", "_merganser_most")
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[(Row, Seq[Row])] = {
     if (KeylessTable.is(table.config))
       throw MerganserException("DUPLICATES_WITHOUT_KEYS", "table" -> table.config.name)
-    val limit    = arguments.limit(this).get
+    val limit    = arguments.limit.get
     val settings = arguments.settings(session, table)
     val isGlobal = IndexResolver.globalKeys(settings.index, table.config).isDefined
     val keys     = perKey(session, table).cache()
@@ -53,7 +60,7 @@ object CheckKeys extends TableProcedure {
       ).head()
       val shown = keys.where(isDuplicate).orderBy(col(rowCount).desc, col("key")).limit(limit)
         .select("key", rowCount, paths).collect()
-      Seq(Row.fromSeq(sums.toSeq :+ shown.toSeq.map(r => Row(r.getString(0), r.getLong(1), r.getSeq[String](2).toSeq))))
+      Seq((sums, shown.toSeq))
     } finally { keys.unpersist(); () }
   }
 

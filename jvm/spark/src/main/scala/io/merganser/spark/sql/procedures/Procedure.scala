@@ -46,18 +46,34 @@ object Parameter {
 
   val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that filters its rows")
 
+  /** One that is false unless it is given. */
+  def flag(name: String, meaning: String): Parameter = Parameter(name, BooleanType, meaning, default = Some("false"))
+
+  /** @param result what a dry run returns, as the rest of the sentence */
+  def dryRun(result: String): Parameter = flag("dry_run", s"true: nothing is changed$result")
+
+  /** `dry_run` of Hudi's repairs. */
+  val dryRunUnlessFalse: Parameter = Parameter("dry_run", BooleanType,
+    "false: the table is changed; else the result shows what would be", default = Some("true"))
+
   val options: Parameter = Parameter("options", OptionsType, "settings of this call, as 'key=value,key=value' or a map")
 }
 
-/** A procedure that SQL calls by name. */
-trait Procedure {
+/**
+ * A procedure that SQL calls by name.
+ *
+ * @tparam T values of which its rows are made
+ */
+trait Procedure[T] extends ResultColumnTypes {
   def name: String
 
   /** In the order of positional arguments. */
   def parameters: Seq[Parameter]
 
-  /** Columns of its result. */
-  def result: StructType
+  /** Of its result. */
+  def columns: ResultColumns[T]
+
+  final def result: StructType = columns.schema
 
   /** Of these columns, with whole numbers, the SQL tab shows the sums beside the call. */
   def measures: Seq[String] = Nil
@@ -70,50 +86,54 @@ trait Procedure {
   /** A call of it, as Spark's interface shows it. */
   def title(@unused session: SparkSession, @unused arguments: Arguments): String = s"call $name"
 
-  /** The rows of a call: those that its `filter` takes, and no more than its `limit`. */
-  final def call(session: SparkSession, arguments: Arguments): Iterator[Row] = {
-    arguments.limit(this) // before anything is done
-    chosen(session, arguments, rows(session, arguments))
-  }
-
-  private[procedures] def chosen(session: SparkSession, arguments: Arguments, rows: Iterator[Row]): Iterator[Row] = {
-    val limit = arguments.limit(this).filter(_ => parameters.exists(_.limitsRows))
+  /**
+   * The rows of a call: those that its `filter` takes, and no more than its `limit`.
+   *
+   * @param measured all rows
+   */
+  final def call(
+      session: SparkSession,
+      arguments: Arguments,
+      measured: Iterator[Row] => Iterator[Row] = identity
+  ): Iterator[Row] = {
+    val limit = arguments.limit.filter(_ => parameters.exists(_.limitsRows)) // before anything is done
+    val rows  = measured(values(session, arguments).map(columns.row))
     val taken = arguments.filter.fold(rows)(condition =>
       session.createDataFrame(rows.toList.asJava, result).where(condition).collect().iterator)
     limit.fold(taken)(taken.take)
   }
 
   /** Runs the procedure; the caller applies `filter` and `limit` to its rows, and takes no more than it needs. */
-  def rows(session: SparkSession, arguments: Arguments): Iterator[Row] = run(session, arguments).iterator
+  protected def values(session: SparkSession, arguments: Arguments): Iterator[T] = run(session, arguments).iterator
 
-  protected def run(session: SparkSession, arguments: Arguments): Seq[Row]
+  protected def run(session: SparkSession, arguments: Arguments): Seq[T]
 }
 
 /** A procedure of one table, which `table` or `path` names. */
-trait TableProcedure extends Procedure {
+trait TableProcedure[T] extends Procedure[T] {
 
   override def title(session: SparkSession, arguments: Arguments): String =
     s"call $name of ${arguments.table(session).config.name}"
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[T] =
     run(session, arguments.table(session), arguments)
 
-  protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row]
+  protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[T]
 }
 
 /** A procedure of one table that reads what its rows show when they are taken. */
-trait LazyTableProcedure extends Procedure {
+trait LazyTableProcedure[T] extends Procedure[T] {
 
-  override def rows(session: SparkSession, arguments: Arguments): Iterator[Row] =
-    rows(arguments.table(session), arguments)
+  override protected def values(session: SparkSession, arguments: Arguments): Iterator[T] =
+    values(arguments.table(session), arguments)
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = rows(session, arguments).toList
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[T] = values(session, arguments).toList
 
-  protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row]
+  protected def values(table: OpenTable, arguments: Arguments): Iterator[T]
 
   /** How many instants or partitions the rows are made of at most, as far as that is known; each has a row or more. */
   protected def most(arguments: Arguments): Int =
-    if (arguments.filter.isDefined) Int.MaxValue else arguments.limit(this).getOrElse(Int.MaxValue)
+    if (arguments.filter.isDefined) Int.MaxValue else arguments.limit.getOrElse(Int.MaxValue)
 }
 
 object Procedure {
@@ -131,9 +151,5 @@ object Procedure {
 
   /** The name of a measure as Spark's interface shows it. */
   private[spark] def shown(measure: String): String =
-    (if (CommitColumns.counts.exists(_._1 == measure)) "rows: " else "") + measure.replace('_', ' ')
-
-  /** Nullable columns by name and type. */
-  private[procedures] def columns(fields: (String, DataType)*): StructType =
-    StructType(fields.map { case (name, dataType) => StructField(name, dataType) })
+    (if (CommitColumns.counts.names.contains(measure)) "rows: " else "") + measure.replace('_', ' ')
 }

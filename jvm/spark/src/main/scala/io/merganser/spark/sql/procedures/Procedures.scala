@@ -65,11 +65,11 @@ object Procedures
       ))
 
 /** Procedures, with those that are about them: their help, and the dry runs of their services. */
-private[sql] class ProcedureList(own: => Seq[Procedure]) {
+private[sql] class ProcedureList(own: => Seq[Procedure[_]]) {
 
-  lazy val all: Seq[Procedure] = (own ++ Seq(new DryRunOfService(own), new Help(all))).sortBy(_.name)
+  lazy val all: Seq[Procedure[_]] = (own ++ Seq(new DryRunOfService(own), new Help(all))).sortBy(_.name)
 
-  def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
+  def byName(name: String): Option[Procedure[_]] = all.find(_.name.equalsIgnoreCase(name))
 
   /** The error of a name that no procedure has. */
   def unknown(name: String): MerganserException = Procedure.unknown(name, all.map(_.name))

@@ -1,30 +1,28 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
-import io.merganser.merge.laws.RuleCheck
+import io.merganser.merge.laws.{LawResult, RuleCheck}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.RuleService
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.rule.{CheckedRule, RuleLaws}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.testing.MergeLaws
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types._
-
-import scala.util.control.NonFatal
 
 /**
  * CALL check_rule(table => … | path => … | columns => …): which laws the merge rule of a table has, or that of a table
  * that would be created with these columns and options.
  */
-object CheckRule extends Procedure {
+object CheckRule extends Procedure[LawResult] {
   override val name = "check_rule"
 
   /** Rows of the table whose values are tried. */
   private val OwnRows = 200
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter("cases", IntegerType, "how many random cases to try for each law",
       default = Some(RuleCheck.DefaultCases.toString)),
@@ -33,40 +31,35 @@ object CheckRule extends Procedure {
     Parameter("columns", StringType,
       "columns of a table that there is not, with their types: id INT, ts BIGINT; " +
         "`options` are those of a write that creates it"),
-    Parameter("store", BooleanType,
-      "true: what is found is stored beside the table's rule; a refuted law is not " +
-        "relied on then", default = Some("false")),
+    Parameter.flag("store",
+      "true: what is found is stored beside the table's rule; a refuted law is not relied on then"),
     Parameter.filter,
     Parameter.options
   )
 
-  override val result: StructType = Procedure.columns(
-    "law" -> StringType,
-    "meaning" -> StringType,
-    "holds" -> BooleanType,
-    "relied_on" -> BooleanType,
-    "cases" -> IntegerType,
-    "counterexample" -> StringType
+  override val columns = ResultColumns[LawResult](
+    string("law", _.law.name),
+    string("meaning", _.law.meaning),
+    boolean("holds", _.holds.map(Boolean.box).orNull),
+    boolean("relied_on", _.isClaimed.map(Boolean.box).orNull),
+    int("cases", _.cases),
+    string("counterexample", _.counterexample.orNull)
   )
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val cases = arguments.int("cases").getOrElse(RuleCheck.DefaultCases)
-    if (cases < 1) throw arguments.invalid("cases", cases.toString, "1 or more")
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[LawResult] = {
+    val cases  = arguments.int("cases", least = 1).getOrElse(RuleCheck.DefaultCases)
     val seed   = arguments.long("seed").getOrElse(0L)
-    val stores = arguments.boolean("store").getOrElse(false)
-    val results = arguments.string("columns") match {
+    val stores = arguments.flag("store")
+    arguments.string("columns") match {
       case Some(_) if arguments.string("table").orElse(arguments.string("path")).isDefined =>
         throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
       case Some(_) if stores =>
         throw arguments.invalid("store", "true", "false where there is no table, but `columns`")
       case Some(text) =>
-        MergeLaws.check(parsed(text, arguments), arguments.options(Parameter.options.name), cases, seed,
+        val columns = CreateTable.schema(arguments, text, "columns with types, such as 'id INT, ts BIGINT'")
+        MergeLaws.check(columns, arguments.options(Parameter.options.name), cases, seed,
           FrameWrite.sessionConf(session))
       case None => ofTable(session, arguments, cases, seed, stores)
-    }
-    results.map { result =>
-      Row(result.law.name, result.law.meaning, result.holds.map(Boolean.box).orNull,
-        result.isClaimed.map(Boolean.box).orNull, result.cases, result.counterexample.orNull)
     }
   }
 
@@ -84,13 +77,6 @@ object CheckRule extends Procedure {
       RuleService.record(session, arguments.tablePath(session), CheckedRule(table.config, results, own.size))
     results
   }
-
-  /** Columns as SQL has them, or as the JSON of a schema. */
-  private def parsed(text: String, arguments: Arguments): StructType =
-    try if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
-    catch {
-      case NonFatal(_) => throw arguments.invalid("columns", text, "columns with types, such as 'id INT, ts BIGINT'")
-    }
 
   private def quoted(name: String) = org.apache.spark.sql.functions.col(s"`${name.replace("`", "``")}`")
 }

@@ -2,14 +2,15 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.service.{ComparisonReport, RuleComparison}
 import io.merganser.spark.snapshot.OpenTable
-import org.apache.spark.sql.{Row, SparkSession}
+import io.merganser.table.verify.RuleDifference
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /** CALL compare_rule(table => … | path => …, rule => …): the rows that another merge rule would have made otherwise. */
-object CompareRule extends TableProcedure {
+object CompareRule extends TableProcedure[Either[ComparedRows, RuleDifference]] {
   override val name = "compare_rule"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter("rule", Parameter.OptionsType,
       "the other rule, as options of a write that creates a table: merge mode, ordering fields, payload class, " +
@@ -20,36 +21,38 @@ object CompareRule extends TableProcedure {
     Parameter.options
   )
 
-  override val result: StructType = Procedure.columns(
-    "measure" -> StringType,
-    "value" -> LongType,
-    "detail" -> StringType,
-    "record_key" -> StringType,
-    "partition_path" -> StringType,
-    "columns" -> ArrayType(StringType),
-    "stored" -> StringType,
-    "other" -> StringType,
-    "versions" -> IntegerType
+  private val measure = ResultColumns[ComparedRows](
+    string("measure", _.measure),
+    long("value", _.value.map(Long.box).orNull),
+    string("detail", _.detail)
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val rows = arguments.int("rows").getOrElse(20)
-    if (rows < 0) throw arguments.invalid("rows", rows.toString, "0 or more")
+  override val columns = measure.or(ResultColumns[RuleDifference](
+      string("record_key", _.key),
+      string("partition_path", _.partitionPath),
+      strings("columns", _.columns),
+      string("stored", _.stored.orNull),
+      string("other", _.other.orNull),
+      int("versions", _.versions)
+    ))
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments) = {
+    val rows = arguments.int("rows", least = 0).getOrElse(20)
     val rule = arguments.options("rule")
     if (rule.isEmpty) throw arguments.invalid("rule", "no options", "options of a rule")
     val report = RuleComparison.of(arguments.scope(session, table).keyed, rule, rows)
-    measures(report) ++ report.found.examples.map(d =>
-      Row(null, null, null, d.key, d.partitionPath, d.columns, d.stored.orNull, d.other.orNull, d.versions))
+    measures(report).map(Left(_)) ++ report.found.examples.map(Right(_))
   }
 
-  private def measures(report: ComparisonReport): Seq[Row] = {
-    def row(name: String, value: Any, detail: String) = Row(name, value, detail, null, null, null, null, null, null)
-    Seq(
-      row("rules", null, s"${report.stored} -> ${report.other}"),
-      row("rows", report.found.rows, "under the table's rule"),
-      row("rows_compared", report.found.compared, "with several retained versions"),
-      row("rows_differing", report.found.differing, null),
-      row("file_groups", report.fileGroups.toLong, report.oldest.fold("no file")(i => s"files from $i on"))
-    ) ++ report.notes.map(row("note", null, _))
-  }
+  private def measures(report: ComparisonReport): Seq[ComparedRows] = Seq(
+    ComparedRows("rules", None, s"${report.stored} -> ${report.other}"),
+    ComparedRows("rows", Some(report.found.rows), "under the table's rule"),
+    ComparedRows("rows_compared", Some(report.found.compared), "with several retained versions"),
+    ComparedRows("rows_differing", Some(report.found.differing), null),
+    ComparedRows("file_groups", Some(report.fileGroups.toLong),
+      report.oldest.fold("no file")(i => s"files from $i on"))
+  ) ++ report.notes.map(ComparedRows("note", None, _))
 }
+
+/** A measure of a comparison. */
+private[procedures] final case class ComparedRows(measure: String, value: Option[Long], detail: String)

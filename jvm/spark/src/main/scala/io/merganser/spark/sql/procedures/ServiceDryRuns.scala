@@ -2,11 +2,11 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.service.PreviewedStep
 import io.merganser.spark.snapshot.OpenTable
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /** CALL dry_run_service(service => …, table => … | path => …): what a service would do now. Nothing is changed. */
-final class DryRunOfService(all: => Seq[Procedure]) extends TableProcedure {
+final class DryRunOfService(all: => Seq[Procedure[_]]) extends TableProcedure[PreviewedStep] {
   override val name = "dry_run_service"
 
   private lazy val previews: Seq[Preview] = all.flatMap(_.preview)
@@ -30,20 +30,20 @@ final class DryRunOfService(all: => Seq[Procedure]) extends TableProcedure {
     Parameter.options
   )
 
-  override val measures: Seq[String] = Seq("files", "bytes")
+  override val measures = Seq("files", "bytes")
 
-  override val result: StructType = Procedure.columns(
-    "action" -> StringType,
-    "item" -> StringType,
-    "partition_path" -> StringType,
-    "files" -> IntegerType,
-    "bytes" -> LongType,
-    "detail" -> StringType,
-    "before" -> StringType,
-    "after" -> StringType
+  override val columns = ResultColumns[PreviewedStep](
+    string("action", _.action),
+    string("item", _.item),
+    string("partition_path", _.partitionPath.orNull),
+    int("files", _.files),
+    long("bytes", _.bytes),
+    string("detail", _.detail),
+    string("before", _.before.orNull),
+    string("after", _.after.orNull)
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[PreviewedStep] = {
     val named   = arguments.required("service").toLowerCase(java.util.Locale.ROOT)
     val service = all.find(_.name == named).flatMap(_.preview).fold(named)(_.service)
     val preview = previews.find(_.service == service).getOrElse(
@@ -52,15 +52,11 @@ final class DryRunOfService(all: => Seq[Procedure]) extends TableProcedure {
       case (parameter, value) =>
         throw arguments.invalid(parameter, value, s"none: $service has no such argument")
     }
-    arguments.int("rows").filter(_ < 0).foreach(n => throw arguments.invalid("rows", n.toString, "0 or more"))
-    preview.steps(arguments.scope(session, table), arguments).map(row)
+    arguments.int("rows", least = 0)
+    preview.steps(arguments.scope(session, table), arguments)
   }
 
   /** Parameters that every service takes. */
   private val Common =
     Seq(Parameter.table, Parameter.path, Parameter.filter, Parameter.options).map(_.name).toSet + "service"
-
-  private def row(step: PreviewedStep): Row =
-    Row(step.action, step.item, step.partitionPath.orNull, step.files, step.bytes, step.detail,
-      step.before.orNull, step.after.orNull)
 }

@@ -2,14 +2,14 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.service.{BackgroundServices, ServiceStatus}
 import io.merganser.spark.snapshot.OpenTable
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /** CALL start_services(table => … | path => …): services of a table run in the background of the application. */
-object StartServices extends TableProcedure {
+object StartServices extends TableProcedure[ServiceStatus] {
   override val name = "start_services"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter.path,
     Parameter("services", StringType,
@@ -20,72 +20,52 @@ object StartServices extends TableProcedure {
     Parameter.options
   )
 
-  override val result: StructType = Services.columns
+  override val columns = ShowServices.columns
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[ServiceStatus] =
     BackgroundServices.start(
       session,
       table,
-      arguments.string("services").map(_.split(",").toSeq.map(_.trim).filter(_.nonEmpty)),
+      arguments.string("services").map(_ => arguments.names("services")),
       arguments.int("interval_seconds").map(_.toLong),
       arguments.settings(session, _)
-    ).map(Services.row)
+    )
 }
 
 /** CALL stop_services(table => … | path => …): ends them after the work that writes have requested. */
-object StopServices extends TableProcedure {
+object StopServices extends TableProcedure[Boolean] {
   override val name = "stop_services"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path)
+  override val parameters = Seq(Parameter.table, Parameter.path)
 
-  override val result: StructType = Procedure.columns("stopped" -> BooleanType)
+  override val columns = ResultColumns[Boolean](boolean("stopped", identity(_)))
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Seq(Row(BackgroundServices.stop(table)))
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Boolean] =
+    Seq(BackgroundServices.stop(table))
 }
 
 /** CALL show_services(table => … | path => …): those of a table, or without arguments of all tables. */
-object ShowServices extends Procedure {
+object ShowServices extends Procedure[ServiceStatus] {
   override val name = "show_services"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.filter)
+  override val parameters = Seq(Parameter.table, Parameter.path, Parameter.filter)
 
-  override val result: StructType = Services.columns
+  override val columns = ResultColumns[ServiceStatus](
+    string("path", _.path),
+    string("service", _.service),
+    string("state", _.state),
+    long("interval_seconds", _.everySeconds.map(Long.box).orNull),
+    long("runs", _.runs),
+    int("failures", _.failures),
+    long("last_run", _.lastRunMs.map(Long.box).orNull),
+    string("last_instant", _.lastInstant.orNull),
+    string("waits_for", _.waitsFor.orNull),
+    string("last_error", _.lastError.orNull)
+  )
 
-  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[ServiceStatus] = {
     val isOfAll = arguments.string("table").isEmpty && arguments.string("path").isEmpty
-    val found =
-      if (isOfAll) BackgroundServices.all
-      else BackgroundServices.of(OpenTable.load(session, arguments.tablePath(session)))
-    found.map(Services.row)
+    if (isOfAll) BackgroundServices.all
+    else BackgroundServices.of(OpenTable.load(session, arguments.tablePath(session)))
   }
-}
-
-private[procedures] object Services {
-
-  val columns: StructType = Procedure.columns(
-    "path" -> StringType,
-    "service" -> StringType,
-    "state" -> StringType,
-    "interval_seconds" -> LongType,
-    "runs" -> LongType,
-    "failures" -> IntegerType,
-    "last_run" -> LongType,
-    "last_instant" -> StringType,
-    "waits_for" -> StringType,
-    "last_error" -> StringType
-  )
-
-  def row(status: ServiceStatus): Row = Row(
-    status.path,
-    status.service,
-    status.state,
-    status.everySeconds.map(Long.box).orNull,
-    status.runs,
-    status.failures,
-    status.lastRunMs.map(Long.box).orNull,
-    status.lastInstant.orNull,
-    status.waitsFor.orNull,
-    status.lastError.orNull
-  )
 }

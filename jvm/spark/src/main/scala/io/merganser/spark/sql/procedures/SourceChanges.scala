@@ -4,17 +4,17 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.capture.{AppliedChanges, ApplyChanges, ChangeSpec, ChangeTables, NullUpdates, Preset}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.OptionKind
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.types._
 
 /**
  * CALL apply_changes(source => …, table => … | path => …, preset => 'debezium_postgres'): applies changes of another
  * database, and returns what they were and what the commit changed.
  */
-object ApplySourceChanges extends Procedure {
+object ApplySourceChanges extends Procedure[AppliedChanges] {
   override val name = "apply_changes"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter("source", StringType, "events or rows, as they follow FROM: a table, a view or a query in parentheses",
       isRequired = true, takesFrame = true),
     Parameter.table,
@@ -27,23 +27,23 @@ object ApplySourceChanges extends Procedure {
     Parameter("quarantine", StringType, "table for events that cannot be applied, or its path; else they are an error")
   ) ++ ChangeArguments.columns ++ Seq(Parameter.path, Parameter.options)
 
-  override val result: StructType = StructType(Procedure.columns(
-    "preset" -> StringType,
-    "events" -> LongType,
-    "upserts" -> LongType,
-    "deletes" -> LongType,
-    "truncates" -> LongType,
-    "key_changes" -> LongType,
-    "skipped" -> MapType(StringType, LongType),
-    "quarantined" -> MapType(StringType, LongType),
-    "quarantine" -> StringType
-  ) ++ WriteRows.result)
+  override val columns = ResultColumns[AppliedChanges](
+    string("preset", _.preset.orNull),
+    long("events", _.events),
+    long("upserts", _.upserts),
+    long("deletes", _.deletes),
+    long("truncates", _.truncates),
+    long("key_changes", _.keyChanges),
+    longsByName("skipped", _.skipped),
+    longsByName("quarantined", _.quarantined),
+    string("quarantine", _.quarantine.orNull),
+    WriteRows.columns.optional.of(_.commit)
+  )
 
-  override val measures: Seq[String] = Seq("events", "upserts", "deletes", "truncates", "key_changes")
+  override val measures = Seq("events", "upserts", "deletes", "truncates", "key_changes")
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
-    arguments.frame("source")(ChangeArguments.source(session, _)).toSeq.map(events =>
-      row(applied(session, arguments, events)))
+  override def run(session: SparkSession, arguments: Arguments): Seq[AppliedChanges] =
+    arguments.frame("source")(ChangeArguments.source(session, _)).toSeq.map(applied(session, arguments, _))
 
   private def applied(session: SparkSession, arguments: Arguments, events: DataFrame): AppliedChanges = {
     val spec = ChangeArguments.spec(arguments).copy(
@@ -55,28 +55,16 @@ object ApplySourceChanges extends Procedure {
     )
     ApplyChanges(session, OpenTable.absolute(session, arguments.tablePath(session)), events, spec)
   }
-
-  private def row(done: AppliedChanges): Row = Row.fromSeq(Seq[Any](
-    done.preset.orNull,
-    done.events,
-    done.upserts,
-    done.deletes,
-    done.truncates,
-    done.keyChanges,
-    done.skipped,
-    done.quarantined,
-    done.quarantine.orNull
-  ) ++ done.commit.fold(Seq.fill[Any](WriteRows.result.size)(null))(WriteRows.row(_).toSeq))
 }
 
 /**
  * CALL create_table_for_changes(path => …, source => … | schema => …, preset => …): an empty table with the columns and
  * the rule that apply_changes needs.
  */
-object CreateTableForChanges extends Procedure {
+object CreateTableForChanges extends Procedure[(OpenTable, String)] {
   override val name = "create_table_for_changes"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter("path", StringType, "path of the new table", isRequired = true),
     Parameter("source", StringType, "some events, as they follow FROM, from which the columns and the key are taken",
       takesFrame = true),
@@ -86,9 +74,9 @@ object CreateTableForChanges extends Procedure {
     Parameter("schema", StringType, "the columns in place of events, as in CREATE TABLE, or as the JSON of a schema")
   ) ++ ChangeArguments.columns :+ Parameter.options
 
-  override val result: StructType = DescribeTable.result
+  override val columns = DescribeTable.columns
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+  override def run(session: SparkSession, arguments: Arguments): Seq[(OpenTable, String)] = {
     val events = arguments.frame("source")(ChangeArguments.source(session, _))
     val path   = OpenTable.absolute(session, arguments.required("path"))
     val rows = (events, arguments.string("schema")) match {
@@ -97,7 +85,7 @@ object CreateTableForChanges extends Procedure {
       case _                   => throw MerganserException("CHANGES_NEED_SOURCE_OR_SCHEMA")
     }
     ChangeTables.create(session, path, rows, ChangeArguments.spec(arguments), arguments.options("options"))
-    Seq(DescribeTable.row(OpenTable.load(session, path), path))
+    Seq(OpenTable.load(session, path) -> path)
   }
 }
 

@@ -14,19 +14,19 @@ import java.util.Locale
  * CALL run_statement(statement => …, options => …): runs a MERGE, UPDATE or DELETE with options of its own, among them
  * a transaction. Settings of the session, which SQL has instead, are those of all its statements.
  */
-object RunStatement extends Procedure {
+object RunStatement extends Procedure[Row] {
   override val name = "run_statement"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE or DELETE, as SQL", isRequired = true),
     Parameter.options,
     Parameter.names
   )
 
-  override val result: StructType = Procedure.columns(
+  override val columns = ResultColumns.ofRows(
     StatementResult.columns.map(column => column.name -> column.dataType) :+ ("is_repetition" -> BooleanType): _*)
 
-  override val measures: Seq[String] = StatementResult.CountNames
+  override val measures = StatementResult.CountNames
 
   override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val statement = arguments.statement(arguments.required("statement"))

@@ -3,15 +3,25 @@ package io.merganser.spark.sql.procedures
 import io.merganser.spark.service.ServicePreviews
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, Transaction}
-import io.merganser.table.timeline.{Action, Instant, Timeline}
-import org.apache.spark.sql.{Row, SparkSession}
+import io.merganser.table.timeline.{
+  Action,
+  CleanMetadata,
+  CommitMetadata,
+  Instant,
+  InstantTime,
+  RollbackMetadata,
+  RolledBack
+}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
+import java.time.temporal.ChronoUnit
+
 /** CALL show_timeline(table => … | path => …): every action, pending ones too, newest first. */
-object ShowTimeline extends LazyTableProcedure {
+object ShowTimeline extends LazyTableProcedure[TimelineAction] {
   override val name = "show_timeline"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter.path,
     Parameter.limit(20),
@@ -20,20 +30,23 @@ object ShowTimeline extends LazyTableProcedure {
     Parameter("endTime", StringType, "last instant to show")
   )
 
-  override val result: StructType = Procedure.columns(Seq(
-      "instant_time" -> StringType,
-      "action" -> StringType,
-      "state" -> StringType,
-      "completed_time" -> StringType,
-      "operation" -> StringType
-    ) ++ CommitColumns.counts ++ CommitColumns.sums :+ ("files_deleted" -> LongType): _*)
+  override val columns = ResultColumns[TimelineAction](
+    string("instant_time", _.instant.requested),
+    string("action", _.instant.action.name),
+    string("state", _.instant.state.shown),
+    string("completed_time", _.instant.completed.orNull),
+    string("operation", _.write.map(_.operationType.name).orNull),
+    CommitColumns.counts.of(_.write.fold(Map.empty[String, Long])(CommitColumns.countsOf)),
+    CommitColumns.sums(
+      _.write.map(m => Int.box(m.allStats.size)).orNull,
+      _.write.map(m => Long.box(m.allStats.map(_.numWrites).sum)).orNull,
+      _.write.map(m => Long.box(m.allStats.map(_.totalWriteBytes).sum)).orNull,
+      _.elapsedMs.map(Long.box).orNull
+    ),
+    long("files_deleted", _.clean.map(done => Long.box(done.filesDeleted.toLong)).orNull)
+  )
 
-  /** Of a completed clean. */
-  private def filesDeleted(timeline: Timeline, instant: Instant): Any =
-    Some(instant).filter(i => i.action == Action.Clean && i.isCompleted).flatMap(timeline.cleanMetadata).map(done =>
-      Long.box(done.filesDeleted.toLong)).orNull
-
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[TimelineAction] = {
     val timeline = table.timeline
     val writes   = timeline.completed.toSet
     val chosen = timeline.instants.filter { i =>
@@ -41,40 +54,48 @@ object ShowTimeline extends LazyTableProcedure {
     }
     val metadataOf = timeline.metadataOf(chosen.reverseIterator.filter(writes), most(arguments))
     chosen.reverseIterator.map { instant =>
-      val metadata = if (writes(instant)) Some(metadataOf.next()._2) else None
-      val columns =
-        Seq(instant.requested, instant.action.name, instant.state.shown, instant.completed.orNull,
-          metadata.map(_.operationType.name).orNull)
-      Row.fromSeq(columns ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
-        instant.completed) :+ filesDeleted(timeline, instant))
+      val write = if (writes(instant)) Some(metadataOf.next()._2) else None
+      val clean = Some(instant).filter(i => i.action == Action.Clean && i.isCompleted).flatMap(timeline.cleanMetadata)
+      TimelineAction(instant, write, clean)
     }
   }
+}
+
+/** An action with what it has done, if it is a completed write or a completed clean. */
+private[procedures] final case class TimelineAction(
+    instant: Instant,
+    write: Option[CommitMetadata],
+    clean: Option[CleanMetadata]
+) {
+  def elapsedMs: Option[Long] = for {
+    from <- InstantTime.parse(instant.requested)
+    to   <- instant.completed.flatMap(InstantTime.parse)
+  } yield ChronoUnit.MILLIS.between(from, to)
 }
 
 /**
  * CALL show_rollbacks(table => … | path => …): rollbacks on the timeline, newest first: of completed writes, and those
  * of failed writes that other engines wrote. Ours of failed writes leave none.
  */
-object ShowRollbacks extends LazyTableProcedure {
+object ShowRollbacks extends LazyTableProcedure[(RollbackMetadata, RolledBack)] {
   override val name = "show_rollbacks"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
+  override val parameters = Commits.parameters
 
-  override val result: StructType = Procedure.columns(
-    "instant" -> StringType,
-    "rollback_instant" -> StringType,
-    "total_files_deleted" -> IntegerType,
-    "time_taken_in_millis" -> LongType,
-    "total_partitions" -> IntegerType
+  override val columns = ResultColumns[(RollbackMetadata, RolledBack)](
+    string("instant", _._1.startTime),
+    string("rollback_instant", _._2.instant),
+    int("total_files_deleted", _._1.deleted.values.map(_.size).sum),
+    long("time_taken_in_millis", _._1.elapsedMs),
+    int("total_partitions", done => (done._1.deleted.keySet ++ done._1.failed.keySet).size)
   )
 
-  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
+  override protected def values(table: OpenTable, arguments: Arguments): Iterator[(RollbackMetadata, RolledBack)] =
     for {
       instant  <- table.timeline.instants.reverseIterator if instant.action == Action.Rollback && instant.isCompleted
       rollback <- Iterator(table.timeline.rollback(instant))
       rolled   <- rollback.instants
-    } yield Row(rollback.startTime, rolled.instant, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
-      (rollback.deleted.keySet ++ rollback.failed.keySet).size)
+    } yield (rollback, rolled)
 }
 
 /**
@@ -83,20 +104,16 @@ object ShowRollbacks extends LazyTableProcedure {
  * The table's options determine which pending writes have failed: all of them where one process writes (EAGER), those
  * whose heartbeat stopped where several do (LAZY).
  */
-object RollbackFailedWrites extends TableProcedure {
+object RollbackFailedWrites extends TableProcedure[Instant] {
   override val name = "rollback_failed_writes"
 
-  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.options)
+  override val parameters = Seq(Parameter.table, Parameter.path, Parameter.options)
 
-  override val result: StructType =
-    Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
+  override val columns = ResultColumns[Instant](
+    string("instant", _.requested), string("action", _.action.name), string("state", _.state.shown))
 
-  override val preview: Option[Preview] =
-    Some(Preview("rollback_failed_writes")((scope, _) => ServicePreviews.failedWrites(scope)))
+  override val preview = Some(Preview("rollback_failed_writes")((scope, _) => ServicePreviews.failedWrites(scope)))
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings = arguments.settings(session, table)
-    Rollback.failed(table.storage, table.config, Transaction.Options.of(settings)).map(i =>
-      Row(i.requested, i.action.name, i.state.shown))
-  }
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Instant] =
+    Rollback.failed(table.storage, table.config, Transaction.Options.of(arguments.settings(session, table)))
 }

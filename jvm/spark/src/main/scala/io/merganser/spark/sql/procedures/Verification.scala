@@ -8,22 +8,21 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /** CALL verify_table(table => … | path => …): what is wrong with a table, and how it is repaired. */
-object VerifyTable extends TableProcedure {
+object VerifyTable extends TableProcedure[Row] {
   override val name = "verify_table"
 
-  override val parameters: Seq[Parameter] = Seq(
+  override val parameters = Seq(
     Parameter.table,
     Parameter("sample", IntegerType, "most file groups whose rows are read",
       default = Some(VerifyService.DefaultGroups.toString)),
     Parameter.path,
     Parameter.filter,
     Parameter.options,
-    Parameter("repair", BooleanType,
-      "true: partition metadata, keys in several places and uncommitted files are repaired first",
-      default = Some("false"))
+    Parameter.flag("repair",
+      "true: partition metadata, keys in several places and uncommitted files are repaired first")
   )
 
-  override val result: StructType = Procedure.columns(
+  override val columns = ResultColumns.ofRows(
     "check" -> StringType,
     "problems" -> LongType,
     "partition_path" -> StringType,
@@ -38,11 +37,10 @@ object VerifyTable extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val sample = arguments.int("sample")
-    sample.filter(_ < 1).foreach(n => throw arguments.invalid("sample", n.toString, "1 or more"))
-    val scope = arguments.scope(session, table)
+    val sample = arguments.int("sample", least = 1)
+    val scope  = arguments.scope(session, table)
     val report =
-      if (arguments.boolean("repair").contains(true)) VerifyService.repair(scope, sample)
+      if (arguments.flag("repair")) VerifyService.repair(scope, sample)
       else VerifyService.verify(scope.keyed, sample)
     groups(report) +: FindingKind.all.flatMap { kind =>
       val found = report.findings.filter(_.kind == kind)

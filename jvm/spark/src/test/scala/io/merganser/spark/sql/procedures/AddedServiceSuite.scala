@@ -31,7 +31,7 @@ final class AddedServiceSuite extends TableSuite with LocalSession {
     }
   }
 
-  private object MarkInstants extends TableProcedure {
+  private object MarkInstants extends TableProcedure[String] {
     override val name = "mark_instants"
 
     override val parameters: Seq[Parameter] = Seq(
@@ -42,13 +42,13 @@ final class AddedServiceSuite extends TableSuite with LocalSession {
       Parameter.options
     )
 
-    override val result: StructType = Procedure.columns("instant" -> StringType)
+    override val columns = ResultColumns[String](string("instant", identity))
 
     override val preview: Option[Preview] = Some(Preview("marking", "rows")((scope, given) =>
         Marks.planned(scope.table, given.int("rows")).map(PreviewedStep("mark", _))))
 
-    override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-      Marks.run(ServiceScope(session, table, arguments.settings(session, table)), arguments.int("rows")).map(Row(_))
+    override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[String] =
+      Marks.run(ServiceScope(session, table, arguments.settings(session, table)), arguments.int("rows"))
   }
 
   private val list = new ProcedureList(Seq(MarkInstants, RunClean))

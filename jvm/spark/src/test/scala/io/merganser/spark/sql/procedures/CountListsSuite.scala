@@ -22,8 +22,8 @@ final class CountListsSuite extends AnyFunSuite {
     assert(all.map(_.in(counts + counts)) == all.indices.map(i => 2L * (i + 1)))
     val metadata = CommitMetadata(OperationType.Upsert, Map.empty, Map(TableCommit.CountsKey -> Counts.toJson(counts)))
     assert(Counts.of(metadata) == counts)
-    assert(CommitColumns.counts.map(_._1) == all.map(_.column))
-    assert(CommitColumns.countsOf(Some(metadata)) == all.map(_.in(counts)))
+    assert(CommitColumns.counts.names == all.map(_.column))
+    assert(CommitColumns.counts.row(CommitColumns.countsOf(metadata)).toSeq == all.map(_.in(counts)))
     assert(all.map(_.column).filterNot(StatementResult.MetricNames.contains) == Nil)
     assert(StatementResult.counts.map(_.column) ==
       Seq("inserted", "updated", "unchanged", "deleted", "late", "ties", "appended"))

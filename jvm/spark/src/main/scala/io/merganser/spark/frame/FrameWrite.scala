@@ -152,48 +152,27 @@ object FrameWrite {
       frame: DataFrame
   ): WriteResult = {
     val stored = AvroSchemas.stored(FrameCheck.ofNewTable(MetaColumns.ofUser(frame.schema)))
-    val config = NewTable.properties(options, stored, storage.basePath.getName, sessionConf = sessionConf(session))
-    val schema = newSchema(TableConfig(config), stored)
-    val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
+    val properties =
+      NewTable.properties(options, stored, storage.basePath.getName, sessionConf = sessionConf(session))
+    val config = TableConfig(properties)
+    val schema = newSchema(config, stored)
+    val parsed = WriteConfig.parse(options, sessionConf(session), config, creating = true)
     Overwrites.requireRows(parsed.operation, storage.basePath.toString)
-    FrameColumns.check(frame, schema, TableConfig(config), parsed)
-    if (parsed.dryRun.isDefined) previewed(session, storage, options, frame, schema, parsed, TableConfig(config))
-    else created(session, storage, options, frame, schema, parsed, config)
-  }
-
-  /** A write that would create its table. */
-  private def previewed(
-      session: SparkSession,
-      storage: Storage,
-      options: Map[String, String],
-      frame: DataFrame,
-      schema: StructType,
-      parsed: WriteConfig,
-      config: TableConfig
-  ): WriteResult = {
-    val table = new OpenTable(storage, config, Timeline.load(storage, config))
-    run(session, table, parsed, frame, schema, Overwrites.ofOperation(parsed.operation, config, options))
-  }
-
-  private def created(
-      session: SparkSession,
-      storage: Storage,
-      options: Map[String, String],
-      frame: DataFrame,
-      schema: StructType,
-      parsed: WriteConfig,
-      config: Map[String, String]
-  ): WriteResult = {
-    Creation.begin(storage, config, parsed.access.lock)
-    // A table without a commit counts as not created.
-    try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
-        Overwrites.ofOperation(parsed.operation, TableConfig(config), options))
-    catch {
-      case e: Throwable =>
-        // Undo what this call began, so that the path is not a table.
-        try Creation.undo(storage, parsed.access.lock)
-        catch { case second: Throwable => e.addSuppressed(second) }
-        throw e
+    FrameColumns.check(frame, schema, config, parsed)
+    val replaced = Overwrites.ofOperation(parsed.operation, config, options)
+    if (parsed.dryRun.isDefined)
+      run(session, new OpenTable(storage, config, Timeline.load(storage, config)), parsed, frame, schema, replaced)
+    else {
+      Creation.begin(storage, properties, parsed.access.lock)
+      // A table without a commit counts as not created.
+      try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema, replaced)
+      catch {
+        case e: Throwable =>
+          // Undo what this call began, so that the path is not a table.
+          try Creation.undo(storage, parsed.access.lock)
+          catch { case second: Throwable => e.addSuppressed(second) }
+          throw e
+      }
     }
   }
 

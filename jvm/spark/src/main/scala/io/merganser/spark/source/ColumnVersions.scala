@@ -28,10 +28,10 @@ private[source] object ColumnVersions {
     val kept = table.timeline.history.isDefined ||
       Settings.ofWrite(Map.empty, sessionConf).bool(Options.SchemaOnRead, table.config.properties)
     if (!kept) changes.foreach {
-      case c: RenameColumn => throw AlterColumns.refused(table.config.name, c.fieldNames,
+      case c: RenameColumn => throw ColumnChanges.refused(table.config.name, c.fieldNames,
           s"stored files have its values under this name, not under '${c.newName}'",
           s"$Setting, which finds them by the column's id, or make a new table with CREATE TABLE … AS SELECT")
-      case c: DeleteColumn => throw AlterColumns.refused(table.config.name, c.fieldNames,
+      case c: DeleteColumn => throw ColumnChanges.refused(table.config.name, c.fieldNames,
           "stored files keep its values, which a column of that name would bring back",
           s"$Setting, which gives columns ids, or make a new table with CREATE TABLE … AS SELECT")
       case _ => ()
@@ -52,7 +52,7 @@ private[source] object ColumnVersions {
       history.newest.evolved(columns, history.newest.version, isExact = false)
     }
     val (after, version) = changes.foldLeft((columns, first)) { case ((now, version), change) =>
-      val next = AvroSchemas.stored(AlterColumns.applied(config.name, now, Seq(change), config.partitionFields))
+      val next = AvroSchemas.stored(new ColumnChanges(config.name, config.partitionFields).applied(now, Seq(change)))
       val named = change match {
         case rename: RenameColumn => version.renamed(rename.fieldNames.toSeq, rename.newName)
         case drop: DeleteColumn   => version.without(drop.fieldNames.toSeq)
@@ -77,7 +77,7 @@ private[source] object ColumnVersions {
         used == column || used.startsWith(s"$column.")
       }.foreach { case (role, field) =>
         val act = if (c.isInstanceOf[RenameColumn]) "renamed" else "dropped"
-        throw AlterColumns.refused(config.name, c.fieldNames,
+        throw ColumnChanges.refused(config.name, c.fieldNames,
           s"'$field' is a $role column of the table, which cannot be $act: its properties name it, and stored rows " +
             "depend on it", "Make a new table with CREATE TABLE … AS SELECT")
       }
@@ -99,7 +99,7 @@ private[source] object ColumnVersions {
       case _                => None
     }
     inside(Nil, columns).foreach { path =>
-      throw AlterColumns.refused(config.name, path.toArray,
+      throw ColumnChanges.refused(config.name, path.toArray,
         "it is a timestamp_ntz column, and Hudi fails to read a table that has versions of such a column",
         s"Change columns with ${Options.SchemaOnRead.key}=false, or make a new table with CREATE TABLE … AS SELECT")
     }

@@ -60,9 +60,9 @@ object TableAlteration {
       val table = OpenTable.load(session, path)
       register = AlterColumns.run(session, path, changes)
       updateEntry(session, path) { entry =>
-        entry.copy(columns = entry.columns.map(declared =>
-          AlterColumns.applied(label, DeclaredColumns.over(table.schema, declared), changes,
-            table.config.partitionFields)))
+        val edit = new ColumnChanges(label, table.config.partitionFields)
+        entry.copy(columns =
+          entry.columns.map(declared => edit.applied(DeclaredColumns.over(table.schema, declared), changes)))
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))

@@ -2,7 +2,7 @@
 
     ./dev python tests/interop/record_sql.py          those whose statements changed, or that are new
     ./dev python tests/interop/record_sql.py --all    all of them, some minutes
-    ./dev python tests/interop/record_sql.py --page   the table of docs/coming-from-hudi.md alone
+    ./dev python tests/interop/record_sql.py --page   the table of docs/move-from-hudi.md alone
 
 MERGANSER_HUDI_JAR is the path of Hudi's bundle.
 """

@@ -24,7 +24,7 @@ from interop.sql_sequences import FOLDER
 RECORD = FOLDER / "hudi-1.2.0.json"
 LIST = FOLDER / "differences.json"
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-hudi.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "move-from-hudi.md"
 BEGIN = "<!-- Made by tests/interop/record_sql.py from tests/interop/sql/differences.json; a test compares. -->"
 END = "<!-- End of what is made. -->"
 
@@ -105,7 +105,7 @@ def _is_refused(outcome: Outcome) -> bool:
 
 
 def table_of_page() -> str:
-    """The differences that users meet, as a table of docs/coming-from-hudi.md."""
+    """The differences that users meet, as a table of docs/move-from-hudi.md."""
     rows = [f"| {r.statement} | {r.in_hudi} | {r.here} |" for r in load_reasons() if r.statement]
     return "\n".join(["| | Hudi 1.2 | here |", "|---|---|---|", *rows]) + "\n"
 

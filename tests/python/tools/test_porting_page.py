@@ -1,4 +1,4 @@
-"""docs/porting.md: what it has for Hudi compiles against Hudi, and what it has instead against Merganser."""
+"""docs/move-from-hudi.md: both forms of its classes compile, against Hudi and against Merganser, and constants agree."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 import pyspark
 import pytest
 from places import ROOT, TESTS
+from snippets import page_text
 
 from merganser import options
 
 pytestmark = pytest.mark.extensive
 
-PAGE = (ROOT / "docs" / "porting.md").read_text()
 FORMS = {"for Hudi": os.environ.get("MERGANSER_HUDI_JAR", ""), "here": ""}
 
 
 def section(title: str) -> str:
-    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    return page_text("docs/move-from-hudi.md", title)
 
 
 def code(title: str, form: str) -> str:
@@ -121,7 +121,7 @@ def test_both_forms_of_the_lines_of_a_merger_for_hudi_1_0_compile(tmp_path: Path
 
 
 def test_the_constants_of_hudi_on_the_page_are_there_and_ours_have_their_values(tmp_path: Path) -> None:
-    rows = [(theirs, here) for theirs, here in lines("Options") if here.startswith("Options.")]
+    rows = [(theirs, here) for theirs, here in lines("Constants") if here.startswith("Options.")]
     prints = "\n".join(f"System.out.println({theirs} + ' ' + {here});" for theirs, here in rows)
     text = f"""
         import io.merganser.Options; import org.apache.hudi.DataSourceWriteOptions;
@@ -135,7 +135,7 @@ def test_the_constants_of_hudi_on_the_page_are_there_and_ours_have_their_values(
     assert len(printed) == len(rows) > 5
     [other] = [pair for pair in printed if pair[0] != pair[1]]
     assert other == ["hoodie.datasource.write.precombine.field", options.ORDERING_FIELDS]
-    assert all(name in section("Options") for name in other)
+    assert all(name in section("Constants") for name in other)
 
 
 def ours() -> Path:
@@ -145,7 +145,7 @@ def ours() -> Path:
 
 
 def test_the_constants_on_the_page_are_there() -> None:
-    named = [here for _, here in lines("Options") if here.startswith("Options.")]
+    named = [here for _, here in lines("Constants") if here.startswith("Options.")]
     assert len(named) > 5
     for name in named:
         found = options

@@ -12,6 +12,7 @@ from frames import frame, listing, load, properties, refused, rows_of, save
 from option_names import COW, KEY, MOR, OPERATION, ORDERING, TYPE
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 from sql_steps import Sql, each_kind
 
 import merganser
@@ -222,10 +223,10 @@ def test_a_value_that_does_not_fit_names_column_expression_and_key(spark: SparkS
 def test_the_page_creates_tables_in_python_and_sql_and_lists_the_functions(
     spark: SparkSession, tmp_path: Path, sql: Sql
 ) -> None:
-    page = (ROOT / "docs" / "rule-expressions.md").read_text()
-    python, statement = (re.findall(rf"^```{of}\n(.*?)^```$", page, re.M | re.S)[0] for of in ("python", "sql"))
-    names: dict[str, object] = {"merganser": merganser}
-    exec(compile(python.replace("lake/shipments", str(tmp_path / "t")), "rule-expressions.md", "exec"), names)
+    page = "docs/merge-rules.md"
+    python, statement = (snippets(page, of, "Expressions")[0] for of in ("python", "sql"))
+    names: dict[str, object] = {"merganser": merganser, "spark": spark}
+    exec(compile(python.replace("lake/shipments", str(tmp_path / "t")), "merge-rules.md", "exec"), names)
     shipments = names["shipments"]
     assert isinstance(shipments, Table)
     columns = "id string, step int, place string, scans int"
@@ -240,7 +241,7 @@ def test_the_page_creates_tables_in_python_and_sql_and_lists_the_functions(
     assert Table.load(spark, str(sql.folder(name))).rule["scans"] == shipments.rule["scans"]
     source = (ROOT / "jvm/merge/src/main/scala/io/merganser/merge/columns/ExpressionSyntax.scala").read_text()
     listed = re.search(r"val Functions: Seq\[String\] = Seq\((.*?)\)", source, re.S)
-    quoted = re.search(r"^> .*?\n\n", page, re.M | re.S)
+    quoted = re.search(r"^> .*?\n\n", page_text(page, "Functions of expressions"), re.M | re.S)
     assert listed
     assert quoted
     assert re.findall(r"`(\w+)`", quoted[0]) == re.findall(r'"(\w+)"', listed[1])

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from places import ROOT
 from pyspark.sql import functions
+from snippets import page_text
 
 import merganser
 from merganser import MerganserError, RuleNotTraceableError
@@ -229,13 +229,13 @@ def test_what_is_no_function_of_two_versions_is_refused() -> None:
 
 
 def test_the_function_of_the_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "rule-expressions.md").read_text()
+    page = page_text("docs/merge-rules.md", "Rules written in Python")
     code, shown = re.findall(r"```python\n(import merganser\nfrom.*?)```\n\nIt prints `(.*?)`", page, re.S)[0]
     names: dict[str, Any] = {}
-    exec(compile(code, "rule-expressions.md", "exec"), names)
+    exec(compile(code, "merge-rules.md", "exec"), names)
     assert capsys.readouterr().out.strip() == shown
     assert names["orders"]["qty"] == "expr('(coalesce(old.qty, 0) + new.qty)')"
-    table = re.findall(r"^\| of `merganser.rules` \| (.*) \|$", page, re.M)[0]
+    table = re.findall(r"^\| in `merganser.rules` \| (.*) \|$", page, re.M)[0]
     assert set(re.findall(r"`(\w+)", table)) | {"call"} <= set(merganser.rules.__all__)
 
 

@@ -16,7 +16,7 @@ PAGES = ["index", "tutorial", "recipes", "move-from-hudi", "coming-from-other-fo
 
 #: Pages whose SQL is run as well, after code that makes what they take for granted.
 WITH_SQL = {
-    "column-rules": "view('deliveries', '''SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty''')",
+    "merge-rules": "view('deliveries', '''SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty''')",
     "merging-frames": """
 view("stored_orders", "SELECT 1 AS id, 5L AS ts, 'new' AS status")
 view("changed_orders", "SELECT 1 AS id, 9L AS ts, 'paid' AS status")
@@ -97,7 +97,7 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page: str, spark: SparkSes
         exec(AFTERWARDS.get(page, ""), names)
     finally:
         spark.conf.unset("hoodie.schema.on.read.enable")
-        for table in ("orders", "stock", "trips"):
+        for table in ("orders", "shipments", "stock", "trips"):
             spark.sql(f"DROP TABLE IF EXISTS {table}")
         for name in views:
             spark.catalog.dropTempView(name)

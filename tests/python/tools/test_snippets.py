@@ -12,7 +12,8 @@ from snippets import snippets
 #: Languages of code; blocks of others, such as `text`, are what something prints.
 CODE = ("python", "sql", "java", "scala", "bash")
 
-#: The test that runs the snippets of a page, and how many of which language; two where each runs some of them.
+#: The test that runs the snippets of a page, and how many of which language; two where each runs some of them,
+#: none where others run them and this one looks at what they do.
 RUN = {
     "README.md": {"test_readme": "python sql"},
     "docs/apply-changes.md": {"test_apply_changes_page": "python*4 sql"},
@@ -20,7 +21,6 @@ RUN = {
     "docs/change-data.md": {"test_change_data": "python sql"},
     "docs/cleaning.md": {"test_cleaning": "python sql"},
     "docs/clustering.md": {"test_clustering": "python sql*3"},
-    "docs/column-rules.md": {"test_pages": "python*5 sql*3"},
     "docs/coming-from-other-formats.md": {"test_pages": "python*2"},
     "docs/compaction.md": {"test_pages": "python*2 sql*3"},
     "docs/concurrent-writers.md": {"test_pages": "python"},
@@ -33,13 +33,13 @@ RUN = {
     "docs/incremental.md": {"test_incremental": "python*2"},
     "docs/index.md": {"test_pages": "python"},
     "docs/installation.md": {"test_pages": "python"},
+    "docs/merge-rules.md": {"test_pages": "python*7 sql*4", "test_expression_rules": "", "test_traced_rules": ""},
     "docs/merging-frames.md": {"test_pages": "python sql"},
     "docs/move-from-hudi.md": {"test_pages": "python*2", "test_porting_page": "java*4"},
     "docs/python.md": {"test_python_page": "python*6"},
     "docs/real-database.md": {"test_real_database": "python sql"},
     "docs/recipes.md": {"test_pages": "python*8"},
     "docs/repair.md": {"test_repair": "python sql"},
-    "docs/rule-expressions.md": {"test_expression_rules": "python sql", "test_traced_rules": "python"},
     "docs/rule-laws.md": {"test_rule_laws": "python*2 sql scala"},
     "docs/savepoints.md": {"test_savepoints": "python*2 sql*2"},
     "docs/schema-evolution.md": {"test_pages": "sql*2"},

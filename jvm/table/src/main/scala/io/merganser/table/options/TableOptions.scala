@@ -62,7 +62,7 @@ private[options] trait TableOptions extends OptionDefinitions {
     "How versions of a row merge, column by column: the function of all columns that have none of their own. By " +
       "default `last`. `merganser.rule.column.<name>` sets the function of a column, " +
       "`merganser.rule.group.<name>.columns` and `….ordering` the columns of a group and its ordering fields, " +
-      "`….delete` what a delete does to it; docs/column-rules.md has them.")
+      "`….delete` what a delete does to it; docs/merge-rules.md has them.")
   val RuleDelete: OptionEntry = table("merganser.rule.delete", oneOf("remove_row", "reset_group", "ignore"), None,
     "What a delete with an ordering value does that is not late-arriving: `remove_row`, by default; `reset_group` " +
       "makes the columns null that are in no group of their own; `ignore`. SQL DELETE removes the row in any case.")

@@ -1,4 +1,4 @@
-"""docs/python.md and docs/python-compared.md: the snippets run in their order, and the calls they name are there."""
+"""docs/python.md and docs/compared.md: the snippets run in their order, and the calls they name are there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text
 
 import merganser
 
 PAGE = (ROOT / "docs" / "python.md").read_text()
-COMPARED = (ROOT / "docs" / "python-compared.md").read_text()
+COMPARED = page_text("docs/compared.md", "Names of calls")
 
 
 def test_the_snippets_of_the_page_on_python_run(

@@ -12,7 +12,7 @@ from pyspark.sql.functions import col
 
 import merganser
 
-PAGES = ["index", "tutorial", "recipes", "move-from-hudi", "coming-from-other-formats", "installation"]
+PAGES = ["index", "tutorial", "recipes", "move-from-hudi", "compared", "installation"]
 
 #: Pages whose SQL is run as well, after code that makes what they take for granted.
 WITH_SQL = {

@@ -1,4 +1,4 @@
-"""docs/move-from-hudi.md: both forms of its classes compile, against Hudi and against Merganser, and constants agree."""
+"""docs/move-from-hudi.md: both forms of its classes compile, for Hudi and for Merganser, and the constants agree."""
 
 from __future__ import annotations
 

@@ -1,17 +1,16 @@
-"""Dry runs say what happens and leave no trace; comparisons say what another rule makes of rows; docs/dry-runs.md."""
+"""Dry runs show effects and leave no trace, comparisons what another rule makes of rows: docs/before-and-after.md."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from frames import frame, listing, load, properties, refused, rows_of, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 from sql_steps import Sql, each_kind
 
 import merganser
@@ -21,22 +20,22 @@ from merganser._statements import Statements
 from merganser.cli.services import dry_run
 from merganser.services import Services
 
-PAGE = (ROOT / "docs" / "dry-runs.md").read_text()
+PAGE, SECTIONS = "docs/before-and-after.md", ("Dry runs", "Comparison of rules")
 DRY = {"spark.merganser.write.dryRun": "true"}
 COLUMNS = "id int, name string, ts bigint"
 
 
 def test_the_page_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(compile(code, "dry-runs.md", "exec"), names)
+    for code in (code for section in SECTIONS for code in snippets(PAGE, "python", section)):
+        exec(compile(code, PAGE, "exec"), names)
     printed = capsys.readouterr().out
     assert printed.startswith("1 1 1\ninserted=1, updated=1, late=1, partitions=1\nupdated 1: ")
     assert "\narchiving: nothing to do\n" in printed
     reason = '(the row before stays: {"ts":3} against {"ts":5}, by EVENT_TIME_ORDERING)'
     assert f"late 2: id=2, status='new', ts=5 -> id=2, status='new', ts=5 {reason}" in printed
     assert "<table>" in names["result"].dry_run._repr_html_()
-    for block in re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL):
+    for block in (block for section in SECTIONS for block in snippets(PAGE, "sql", section)):
         for statement in block.replace("{path}", names["path"]).split(";"):
             if statement.strip():
                 spark.sql(statement).collect()
@@ -314,7 +313,8 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
 
 
 def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_run() -> None:
-    listed = PAGE[PAGE.index("| service | steps |") : PAGE.index("The name of the procedure that runs a service")]
+    text = page_text(PAGE, "Services")
+    listed = text[text.index("| service | steps |") : text.index("The procedure that runs a service")]
     method = inspect.getdoc(Services.dry_run)
     command = dry_run.help
     assert services()

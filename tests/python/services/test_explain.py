@@ -1,4 +1,4 @@
-"""Why a record is what it is: versions, decisions, origins, and the files that are read for it; docs/explain.md."""
+"""Why a record is what it is: versions, decisions, origins, and the files that are read; docs/before-and-after.md."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from frames import frame, refusal, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import snippets
 
 import merganser
 from merganser import Table
 
-PAGE = (ROOT / "docs" / "explain.md").read_text()
+PAGE, SECTION = "docs/before-and-after.md", "Explanation of a record"
 COLUMNS = "id int, name string, ts bigint, part string"
 
 
@@ -47,8 +48,8 @@ def test_the_page_runs_and_says_why_a_late_version_lost(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
-    (python,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(python, "explain.md", "exec"), names)
+    (python,) = snippets(PAGE, "python", SECTION)
+    exec(compile(python, PAGE, "exec"), names)
     printed = capsys.readouterr().out
     assert printed.endswith("{'ts': 6} {'ts': 7}\n")
     assert 'lost      id=1, status="late"' in printed
@@ -63,7 +64,7 @@ def test_the_page_runs_and_says_why_a_late_version_lost(
     assert len(svg) == 1
     assert len(Xml.fromstring(svg[0]).findall(".//{*}circle")) == 3
     assert drawn(svg[0]) == drawn((ROOT / "docs" / "images" / "explain.svg").read_text().strip())
-    (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    (sql,) = snippets(PAGE, "sql", SECTION)
     whole, filtered = (spark.sql(text) for text in sql.replace("{path}", names["path"]).split(";") if text.strip())
     assert [row["decision"] for row in whole.collect()] == ["won", "won", "lost"]
     assert filtered.count() == 3

@@ -1,4 +1,4 @@
-"""Old instants are moved to the history: by writes, by CALL and from Python; docs/archiving.md shows it."""
+"""Old instants are moved to the history: by writes, by CALL and from Python; docs/run-it-for-a-year.md shows it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 
 import merganser
 from merganser import MerganserError
 
-ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "archiving.md").read_text()
+PAGE = "docs/run-it-for-a-year.md"
 OFF = {"hoodie.archive.automatic": "false"}
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
 def timeline(path: Path) -> list[str]:
@@ -108,11 +104,12 @@ def test_the_snippets_of_the_page_do_what_it_says(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {}
-    exec(compile(blocks("python")[0], "archiving.md", "exec"), names)
-    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    (python,), (sql,) = (snippets(PAGE, language, "Archiving") for language in ("python", "sql"))
+    exec(compile(python, PAGE, "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", page_text(PAGE, "Archiving"))
     assert printed is not None
     assert printed[1] in capsys.readouterr().out
-    statements = blocks("sql")[0].replace("{path}", str(names["path"])).split(";")
+    statements = sql.replace("{path}", str(names["path"])).split(";")
     archived, shown = (spark.sql(s).collect() for s in statements if s.strip())
     assert archived[0].result == 0
     assert len(shown) == 3

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from pathlib import Path
 
 import pytest
 from frames import frame, load, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
-from places import ROOT
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from snippets import snippets
 
 import merganser
 from merganser import CleanResult, Table
@@ -163,11 +162,10 @@ def test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_se
 
 
 def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "cleaning.md").read_text()
+    page = "docs/run-it-for-a-year.md"
     path = str(tmp_path / "t")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "docs/cleaning.md", "exec"), {"merganser": merganser, "spark": spark, "path": path})
-    (statements,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (code,), (statements,) = (snippets(page, language, "Cleaning") for language in ("python", "sql"))
+    exec(compile(code, page, "exec"), {"merganser": merganser, "spark": spark, "path": path})
     calls = [statement.strip() for statement in statements.replace("{path}", path).split(";") if statement.strip()]
     assert len(calls) == 5
     for call in calls:

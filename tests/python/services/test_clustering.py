@@ -1,4 +1,4 @@
-"""Small files are rewritten as larger ones with sorted rows: by Python, by SQL and after writes; docs/clustering.md."""
+"""Small files become larger ones with sorted rows: by Python, by SQL and after writes; docs/run-it-for-a-year.md."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from frames import frame, load, rows_of, save
 from option_names import COW, KEY, MOR, ORDERING, PARTITION, TYPE
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import snippets
 
 import merganser
 from merganser import ClusteringResult, Table
@@ -150,13 +150,13 @@ def test_it_is_the_same_by_statements_as_clients_of_spark_connect_use_them(spark
 
 
 def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "clustering.md").read_text()
+    page = "docs/run-it-for-a-year.md"
     table = written(spark, tmp_path / "t")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "docs/clustering.md", "exec"), {"merganser": merganser, "spark": spark, "path": table.path})
+    (code,) = snippets(page, "python", "Clustering")
+    exec(compile(code, page, "exec"), {"merganser": merganser, "spark": spark, "path": table.path})
     spark.sql(f"CREATE TABLE clustered_trips USING merganser LOCATION '{table.path}'")
     try:
-        blocks = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+        blocks = [snippets(page, "sql")[0], *snippets(page, "sql", "Clustering")]
         assert len(blocks) == 3
         for statement in ";".join(blocks).split(";"):
             text = statement.strip().replace("trips", "clustered_trips", 1)

@@ -1,4 +1,4 @@
-"""Log compactions: by Python, by SQL, inline after a write; docs/compaction.md."""
+"""Log compactions: by Python, by SQL, inline after a write; docs/run-it-for-a-year.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restores and rollbacks of completed writes: by Python, by SQL and over Spark Connect; docs/savepoints.md."""
+"""Restores and rollbacks of completed writes: by Python, by SQL and over Spark Connect; docs/undo-yesterday.md."""
 
 from __future__ import annotations
 

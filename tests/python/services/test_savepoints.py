@@ -1,4 +1,4 @@
-"""Savepoints keep a state of the table readable: by Python, by SQL and over Spark Connect; docs/savepoints.md."""
+"""Savepoints keep a state of the table readable: by Python, by SQL and over Spark Connect; docs/undo-yesterday.md."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from frames import frame, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 
 import merganser
 from merganser import Table
 
 COLUMNS = "id int, name string, ts bigint"
 ONE = {"hoodie.clean.commits.retained": "1"}
-PAGE = (ROOT / "docs" / "savepoints.md").read_text()
+PAGE = "docs/undo-yesterday.md"
 
 
 def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> Table:
@@ -68,12 +68,11 @@ def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    (python, restore), (saves, restores) = (
-        re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) for language in ("python", "sql")
-    )
+    python, find, restore = snippets(PAGE, "python")
+    (saves,), (restores,) = (snippets(PAGE, "sql", section) for section in ("Savepoints", "Restore"))
     names: dict[str, object] = {}
-    exec(compile(python, "savepoints.md", "exec"), names)
-    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    exec(compile(python, PAGE, "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", page_text(PAGE))
     assert printed is not None
     assert capsys.readouterr().out.splitlines()[-1] == printed[1]
     created, shown, deleted = run(spark, saves, path=names["path"])
@@ -84,9 +83,9 @@ def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: p
     assert isinstance(saved, merganser.Savepoint)
     planned, none, _ = run(spark, restores, path=names["path"], instant=saved.instant)
     assert (planned[0].commits_lost, none) == (3, [])
-    exec(compile(restore, "savepoints.md", "exec"), names)
+    exec(compile(find + restore, PAGE, "exec"), names)
     lost, back = capsys.readouterr().out.splitlines()[-2:]
-    restored = re.search(r"Three commits are lost, and the table is back at `([^`]*)`", PAGE)
+    restored = re.search(r"Three commits are lost, and the table is back at `([^`]*)`", page_text(PAGE))
     assert restored is not None
     assert (lost.startswith("3 commits are lost"), back) == (True, restored[1])
     assert len(run(spark, restores, path=names["path"], instant=saved.instant)[1]) == 1

@@ -179,7 +179,7 @@ def test_every_command_completes_in_shells_and_is_on_the_page() -> None:
     assert len(known) > 15
 
 
-@pytest.mark.parametrize("page", ["command-line.md", "tutorial.md", "installation.md"])
+@pytest.mark.parametrize("page", ["command-line.md", "tutorial.md", "installation.md", "run-it-for-a-year.md"])
 def test_the_commands_of_a_page_are_parsed(page: str) -> None:
     text = (ROOT / "docs" / page).read_text()
     shell = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL))

@@ -6,27 +6,30 @@ import re
 from pathlib import Path
 
 import pytest
-from places import ROOT
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
+from snippets import page_text
 
 import merganser
 
 PAGES = ["index", "tutorial", "recipes", "move-from-hudi", "compared", "installation"]
 
-#: Pages whose SQL is run as well, after code that makes what they take for granted.
+TRIPS = """
+spark.sql('''CREATE TABLE trips (id STRING, fare DOUBLE, ts BIGINT, year STRING) USING merganser
+  PARTITIONED BY (year) TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', type = 'mor')''')
+spark.sql("INSERT INTO trips VALUES ('a', 1.0, 1, '2024')")
+spark.sql("UPDATE trips SET fare = 2.0")
+"""
+#: Pages, or sections of them, whose SQL is run as well, after code that makes what they take for granted.
 WITH_SQL = {
     "merge-rules": "view('deliveries', '''SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty''')",
     "merging-frames": """
 view("stored_orders", "SELECT 1 AS id, 5L AS ts, 'new' AS status")
 view("changed_orders", "SELECT 1 AS id, 9L AS ts, 'paid' AS status")
 """,
-    "compaction": """
-spark.sql('''CREATE TABLE trips (id STRING, fare DOUBLE, ts BIGINT, year STRING) USING merganser
-  PARTITIONED BY (year) TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', type = 'mor')''')
-spark.sql("INSERT INTO trips VALUES ('a', 1.0, 1, '2024')")
-spark.sql("UPDATE trips SET fare = 2.0")
-""",
+    "run-it-for-a-year#Alerts": TRIPS,
+    "run-it-for-a-year#How services run": f"{TRIPS}table = merganser.Table.load(spark, 'trips')",
+    "run-it-for-a-year#Compaction": TRIPS,
     "concurrent-writers": """
 rows = spark.createDataFrame([(1, "a")], "id int, item string")
 table = merganser.Table.create(spark, path, rows.schema, record_key="id")
@@ -42,8 +45,8 @@ view("changes", "SELECT 'a' AS id, 2.0D AS fare, '2026-01-01' AS day, 2L AS ts, 
 }
 #: What holds afterwards.
 AFTERWARDS = {
-    "compaction": """
-assert table.services.status() == []
+    "run-it-for-a-year#How services run": "assert table.services.status() == []",
+    "run-it-for-a-year#Compaction": """
 assert table.services.compact_logs() is None
 assert merganser.Table.load(spark, "trips").compact() is None
 """,
@@ -72,7 +75,8 @@ assert [file.suffix for file in files if file.suffix != ".crc"] == [".parquet"],
 @pytest.mark.e2e
 @pytest.mark.parametrize("page", [*PAGES, *WITH_SQL])
 def test_the_blocks_of_a_page_run_one_after_the_other(page: str, spark: SparkSession, tmp_path: Path) -> None:
-    text = (ROOT / "docs" / f"{page}.md").read_text()
+    name, _, section = page.partition("#")
+    text = page_text(f"docs/{name}.md", section or None)
     text = text.replace("/tmp/tutorial", str(tmp_path))
     text = re.sub(r"""(["'])/?lake/""", rf"\1{tmp_path}/lake/", text)
     blocks = re.findall(r"^```(python|sql)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

@@ -77,13 +77,13 @@ class Play:
 
 
 def session(jars: str, settings: Mapping[str, str]) -> Any:
-    """The session as docs/custom-mergers.md starts it, with these jars in place of its own, and with more settings."""
+    """The session as docs/write-a-merger.md starts it, with these jars in place of its own, and with more settings."""
     import merganser
 
     def started(name: str, *, config: Mapping[str, str]) -> Any:
         return merganser.session(name, master="local[1]", config={**settings, **config})
 
-    page = Path(__file__).parents[2] / "docs" / "custom-mergers.md"
+    page = Path(__file__).parents[2] / "docs" / "write-a-merger.md"
     section = page.read_text().split("\n## Classes made for Hudi\n")[1]
     (snippet,) = re.findall(r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {"merganser": SimpleNamespace(session=started)}

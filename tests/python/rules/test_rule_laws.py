@@ -1,4 +1,4 @@
-"""The laws of rules, as users check them: docs/rule-laws.md, tables of each make, and rules without a table."""
+"""The laws of rules, as users check them: docs/write-a-merger.md, tables of each make, and rules without a table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 
 import merganser
 from merganser import Table
 from merganser.rules import concat, when
 from merganser.testing import assert_laws
 
-PAGE = (ROOT / "docs" / "rule-laws.md").read_text()
+PAGE, SECTION = "docs/write-a-merger.md", "Law checks"
 COLUMNS = "id int, ts long, v string"
 LAWS = ["never_null", "associative", "idempotent", "order_free", "deletes_keep_place", "partial_is_whole"]
 LAWS += ["projection_safe", "retractions_undo"]
@@ -33,25 +34,25 @@ def orders(spark: SparkSession, tmp_path: Path) -> Table:
 
 @pytest.mark.e2e
 def test_the_page_prints_what_it_shows_and_its_statements_run(spark: SparkSession, orders: Table) -> None:
-    first, second = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    first, second = snippets(PAGE, "python", SECTION)
+    (shown,) = snippets(PAGE, "text", SECTION)
     names: dict[str, object] = {}
     with redirect_stdout(StringIO()) as printed:
-        exec(compile(first, "rule-laws.md", "exec"), names)
-        exec(compile(second, "rule-laws.md", "exec"), names)
+        exec(compile(first, PAGE, "exec"), names)
+        exec(compile(second, PAGE, "exec"), names)
     assert printed.getvalue() == shown
-    (statements,) = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (statements,) = snippets(PAGE, "sql", SECTION)
     all_of_them, broken, of_columns = (
         spark.sql(one.format(path=orders.path)).collect() for one in statements.split(";") if one.strip()
     )
     assert [row.law for row in all_of_them] == [row.law for row in of_columns] == LAWS
     assert broken == []
-    described = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", PAGE.split("## Laws")[1], re.MULTILINE))
+    described = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", page_text(PAGE, "Laws"), re.MULTILINE))
     assert {row.law: row.meaning for row in all_of_them} == {law: described[law] for law in LAWS}
 
 
 def test_the_lines_in_scala_are_those_of_a_test_in_scala() -> None:
-    (shown,) = re.findall(r"^```scala\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (shown,) = snippets(PAGE, "scala", SECTION)
     suite = (ROOT / "jvm/table/src/test/scala/io/merganser/testing/MergeLawsSuite.scala").read_text()
     assert {line for line in shown.splitlines() if line} <= {line.strip() for line in suite.splitlines()} | {
         "import io.merganser.testing.MergeLaws"  # the suite is in this package

@@ -1,4 +1,4 @@
-"""The example of a user's merger and the classes of docs/custom-mergers.md: built as a project of its own, loaded by
+"""The example of a user's merger and the classes of docs/write-a-merger.md: built as a project of its own, loaded by
 `spark.jars` in a process of its own."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SMALL = [
 ]
 
 CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
-PAGE = "docs/custom-mergers.md"
+PAGE = "docs/write-a-merger.md"
 
 # What the page's statements leave, after its Python.
 RESULT = """
@@ -54,7 +54,7 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("example") / "custom-merger"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("target"))
     for language, name in (("scala", "MaxPrice"), ("java", "DeleteNegative")):
-        (of_the_page,) = snippets(PAGE, language)
+        of_the_page = snippets(PAGE, language)[0]
         source = folder / "src" / "main" / language / "shop" / f"{name}.{language}"
         source.parent.mkdir(parents=True)
         source.write_text(f"package shop{';' if language == 'java' else ''}\n\n{of_the_page}")
@@ -100,7 +100,7 @@ def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_tol
 
 
 def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
-    python, sql = snippets(PAGE, "python")[0], snippets(PAGE, "sql")
+    (python,), sql = snippets(PAGE, "python", "Use the class"), snippets(PAGE, "sql", "Use the class")
     flags = ["--master local[1]", *SMALL, f"--conf spark.sql.warehouse.dir={tmp_path}", "pyspark-shell"]
     program = f"{python.replace('max-price.jar', str(jar))}{RESULT.format(sql=sql)}"
     done = run("-c", program, PYSPARK_SUBMIT_ARGS=" ".join(flags))

@@ -22,7 +22,6 @@ RUN = {
     "docs/compared.md": {"test_pages": "python*2"},
     "docs/concurrent-writers.md": {"test_pages": "python"},
     "docs/connect-and-jdbc.md": {"test_connect": "python"},
-    "docs/custom-mergers.md": {"test_custom_merger_example": "scala java python sql", "both_jars": "python"},
     "docs/history.md": {"test_history": "python sql"},
     "docs/hive-metastore.md": {"test_hive_metastore": "python sql"},
     "docs/incremental.md": {"test_incremental": "python*2"},
@@ -35,7 +34,6 @@ RUN = {
     "docs/real-database.md": {"test_real_database": "python sql"},
     "docs/recipes.md": {"test_pages": "python*8"},
     "docs/repair.md": {"test_repair": "python sql"},
-    "docs/rule-laws.md": {"test_rule_laws": "python*2 sql scala"},
     "docs/run-it-for-a-year.md": {
         "test_archiving": "python sql",
         "test_cleaning": "python sql",
@@ -50,6 +48,11 @@ RUN = {
     "docs/undo-yesterday.md": {"test_savepoints": "python*3 sql*2"},
     "docs/tutorial.md": {"test_pages": "python*10"},
     "docs/verify.md": {"test_verify": "python sql"},
+    "docs/write-a-merger.md": {
+        "test_custom_merger_example": "scala java python sql",
+        "test_rule_laws": "python*2 sql scala",
+        "both_jars": "python",
+    },
 }
 
 #: Snippets that no test runs as they are, and why.

@@ -59,7 +59,7 @@ final class ChangeScan(
   override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead)
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    if (isStream) Array.empty else Array(FileGroupsRead.of(changes.size.toLong))
+    if (isStream) Array.empty else Array((new FileGroupsRead).of(changes.size.toLong))
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf

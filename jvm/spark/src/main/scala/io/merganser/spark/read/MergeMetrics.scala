@@ -1,9 +1,9 @@
 package io.merganser.spark.read
 
 import io.merganser.merge.buffer.MergeTally
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 
-/** Metrics of a scan that merges logs. Spark makes them by their classes, so that each has one. */
+/** Metrics of a scan that merges logs. */
 private[read] object MergeMetrics {
 
   private val metrics: Array[MergeMetric] = Array(new LogVersions, new VersionsCombined, new RowsWon, new RowsInserted,
@@ -12,18 +12,15 @@ private[read] object MergeMetrics {
   val all: Array[CustomMetric] = metrics.map(metric => metric: CustomMetric)
 
   def of(slices: Seq[MergeTally]): Array[CustomTaskMetric] =
-    metrics.map(metric => MetricValue(metric.name, slices.map(metric.in).sum): CustomTaskMetric)
+    metrics.map(metric => metric.of(slices.map(metric.in).sum))
 }
 
 /**
  * @param name in camel case
  * @param in   its value
  */
-sealed abstract class MergeMetric(
-    override val name: String,
-    override val description: String,
-    private[read] val in: MergeTally => Long
-) extends CustomSumMetric
+sealed abstract class MergeMetric(name: String, description: String, private[read] val in: MergeTally => Long)
+    extends ScanMetric(name, description)
 
 final class LogVersions extends MergeMetric("logVersions", "versions in logs", _.versions)
 final class VersionsCombined

@@ -111,8 +111,8 @@ final class SliceScan(
 
   private def reported: Array[CustomTaskMetric] = {
     val pruned = planned.prunedGroups + slices.size - kept.size
-    Array(FileGroupsRead.of(kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong),
-      MetricValue(PartitionFoldersPruned.Name, planned.skippedFolders.toLong))
+    Array((new FileGroupsRead).of(kept.size.toLong), (new FileGroupsPruned).of(pruned.toLong),
+      (new PartitionFoldersPruned).of(planned.skippedFolders.toLong))
   }
 
   /** Partition columns: a join on them reads only the partitions that can have the values of its other side. */
@@ -282,32 +282,17 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
   }
 }
 
-private[read] final case class MetricValue(name: String, value: Long) extends CustomTaskMetric
-
-/** Metric of a scan. */
-final class FileGroupsRead extends CustomSumMetric {
-  override def name(): String        = FileGroupsRead.Name
-  override def description(): String = "file groups read"
+/** A metric of a scan. Spark makes it by its class, so that each has one. */
+abstract class ScanMetric(override val name: String, override val description: String) extends CustomSumMetric {
+  private[spark] def of(value: Long): CustomTaskMetric = MetricValue(name, value)
 }
 
-object FileGroupsRead {
-  val Name = "fileGroupsRead"
+private final case class MetricValue(name: String, value: Long) extends CustomTaskMetric
 
-  def of(groups: Long): CustomTaskMetric = MetricValue(Name, groups)
-}
+final class FileGroupsRead extends ScanMetric("fileGroupsRead", "file groups read")
 
-/** Metric of a scan: file groups that runtime filters, key ranges or column statistics ruled out. */
-final class FileGroupsPruned extends CustomSumMetric {
-  override def name(): String        = FileGroupsPruned.Name
-  override def description(): String = "file groups pruned"
-}
+/** File groups that runtime filters, key ranges or column statistics ruled out. */
+final class FileGroupsPruned extends ScanMetric("fileGroupsPruned", "file groups pruned")
 
-object FileGroupsPruned { val Name = "fileGroupsPruned" }
-
-/** Metric of a scan: folders of partitions that filters ruled out; their file groups are not known. */
-final class PartitionFoldersPruned extends CustomSumMetric {
-  override def name(): String        = PartitionFoldersPruned.Name
-  override def description(): String = "partition folders pruned"
-}
-
-object PartitionFoldersPruned { val Name = "partitionFoldersPruned" }
+/** Folders of partitions that filters ruled out; their file groups are not known. */
+final class PartitionFoldersPruned extends ScanMetric("partitionFoldersPruned", "partition folders pruned")

@@ -20,7 +20,7 @@ private[service] sealed abstract class TableService(
 ) extends NamedValue {
 
   /** Whether it can be run on a table. */
-  def appliesTo(table: OpenTable): Boolean
+  def appliesTo(@unused table: OpenTable): Boolean = true
 
   /** Refuses to start where every run would fail. */
   def check(@unused table: OpenTable, @unused settings: WriteConfig): Unit = ()
@@ -38,7 +38,7 @@ private[service] sealed abstract class TableService(
   def inline(scope: ServiceScope): Unit
 
   /** In the write, before it leaves the rest to the background. */
-  def prepare(scope: ServiceScope): Unit
+  def prepare(@unused scope: ServiceScope): Unit = ()
 
   /**
    * In the background: does what is due.
@@ -55,8 +55,6 @@ private[service] object TableService {
       extends TableService(service.name, s"a later write or CALL ${service.procedure} $verb.", Some(jobs)) {
 
     override def inline(scope: ServiceScope): Unit = service.inline(scope)
-
-    override def prepare(scope: ServiceScope): Unit = ()
 
     override def run(scope: ServiceScope, plans: Boolean): ServiceRun = service.background(scope, plans)
   }
@@ -81,7 +79,6 @@ private[service] object TableService {
   // A plan refuses writes to its groups: it is made when it can be run.
   private object Clustering extends Planned(ClusteringService, "clusters", "hoodieclustering") {
 
-    override def appliesTo(table: OpenTable): Boolean                 = true
     override def isDefault: Boolean                                   = false
     override def check(table: OpenTable, settings: WriteConfig): Unit = ClusteringService.check(table, settings)
     override def follows(table: OpenTable, settings: WriteConfig): Boolean =
@@ -91,13 +88,10 @@ private[service] object TableService {
 
   private object Clean extends TableService("clean", "a later write or CALL run_clean cleans.") {
 
-    override def appliesTo(table: OpenTable): Boolean                      = true
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.cleaning.automatic
     override def isAsync(settings: WriteConfig): Boolean = settings.cleaning.automatic && settings.cleaning.isAsync
 
     override def inline(scope: ServiceScope): Unit = CleaningService.inline(scope.table, scope.settings)
-
-    override def prepare(scope: ServiceScope): Unit = ()
 
     override def run(scope: ServiceScope, plans: Boolean): ServiceRun =
       ServiceRun(CleaningService.due(scope.table, scope.settings).lastOption.map(_.instant))
@@ -105,13 +99,10 @@ private[service] object TableService {
 
   private object Archiving extends TableService("archiving", "a later write or CALL archive_commits archives.") {
 
-    override def appliesTo(table: OpenTable): Boolean                      = true
     override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.archive.automatic
     override def isAsync(settings: WriteConfig): Boolean = settings.archive.automatic && settings.archive.isAsync
 
     override def inline(scope: ServiceScope): Unit = ArchiveService.inline(scope.table, scope.settings)
-
-    override def prepare(scope: ServiceScope): Unit = ()
 
     override def run(scope: ServiceScope, plans: Boolean): ServiceRun =
       ServiceRun(ArchiveService.due(scope.table, scope.settings).last)

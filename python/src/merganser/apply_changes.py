@@ -73,7 +73,8 @@ class TableChanges(OpenTable):
         """Apply changes of another database: inserts, updates, deletes and truncates, in any order.
 
         All of them are one upsert, in which the table's rule decides by the ordering fields. Which preset reads what is
-        in ``docs/apply-changes.md``. The arguments that are not below: :class:`merganser.apply_changes.TableChanges`.
+        in ``docs/follow-a-database.md``. The arguments that are not below:
+        :class:`merganser.apply_changes.TableChanges`.
 
         Args:
             changes: Events of a preset (JSON in a column ``value``, with ``key`` if there is one, or the envelope's

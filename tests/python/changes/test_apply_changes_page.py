@@ -1,4 +1,4 @@
-"""docs/apply-changes.md: its snippets run in their order, and print what it says."""
+"""docs/follow-a-database.md: its snippets run in their order, and print what it says."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import pytest
 from change_events import postgres
 from places import ROOT
 from pyspark.sql import SparkSession
-from snippets import snippets
+from snippets import page_text, snippets
 
 from merganser import Table
 from merganser.changes import presets
 
-PAGE = (ROOT / "docs" / "apply-changes.md").read_text()
+PAGE = "docs/follow-a-database.md"
+
+#: The sections whose code runs here, one after the other; the others' is for a database.
+SECTIONS = ["Events of Debezium", "A stream of events", "Rows with a key and a sequence", "AWS DMS"]
 
 
 def test_the_snippets_of_the_page_on_changes_run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
-    for snippet in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for section in SECTIONS:
+        (snippet,) = snippets(PAGE, "python", section)
         exec(snippet, names)
-    printed = re.search(r"It prints `([^`]+)` and the row", PAGE)
+    printed = re.search(r"It prints `([^`]+)` and the row", page_text(PAGE))
     assert printed is not None
     output = capsys.readouterr().out
     assert printed[1] in output
@@ -33,7 +37,7 @@ def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Pat
     (tmp_path / "landing").mkdir()
     event = postgres("c", 1, {"id": 1, "status": "new"}, columns=None)
     (tmp_path / "landing" / "orders").write_text(f"{event}\n{{not an event\n")
-    (block,) = snippets("docs/apply-changes.md", "sql")
+    (block,) = snippets(PAGE, "sql", "In SQL")
     for statement in block.split(";")[:-1]:
         spark.sql(re.sub("/(?=lake|landing)", f"{tmp_path}/", statement)).collect()
     assert [
@@ -43,6 +47,6 @@ def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Pat
 
 
 def test_the_page_has_every_preset() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \|", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \|", page_text(PAGE, "Presets"), re.MULTILINE)
     file = ROOT / "jvm/spark/src/main/resources/io/merganser/spark/capture/presets.json"
     assert sorted(rows) == sorted(one["name"] for one in json.loads(file.read_text())) == list(presets.names())

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 import pytest
 from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import snippets
 
 import merganser
 
@@ -122,15 +123,14 @@ def test_changes_without_whole_rows_end_the_engine_and_none_is_written(tmp_path:
 
 @pytest.mark.e2e
 def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSession, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "real-database.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (code,) = snippets("docs/follow-a-database.md", "python", "A run with a real database")
     events = tmp_path / "events"
     events.mkdir()
     rows = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("d", 2, 130)]
     write_events(events / "one.json", [row for row in rows if row[0] != "u"])
     names: dict[str, object] = {"merganser": merganser, "spark": spark, "path": str(tmp_path / "orders")}
     names |= {"folder_of_events": str(events), "folder_of_checkpoint": str(tmp_path / "checkpoint")}
-    exec(compile(code, "real-database.md", "exec"), names)
+    exec(compile(code, "follow-a-database.md", "exec"), names)
     table, query = names["table"], names["query"]
     assert isinstance(table, merganser.Table)
     try:
@@ -141,7 +141,7 @@ def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSe
         query.stop()
     assert [tuple(row) for row in table.df().select("id", "notes", "_event_lsn").collect()] == [(1, "text", 120)]
 
-    (statements,) = re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (statements,) = snippets("docs/follow-a-database.md", "sql", "PostgreSQL")
     with Postgres() as server, server.connect() as connection, server.connect() as writer:
         connection.query("CREATE TABLE orders (id int); CREATE TABLE documents (id int)")
         lines = [line.split("--")[0].strip() for line in statements.splitlines()]

@@ -12,7 +12,7 @@ from snippets import page_text
 
 import merganser
 
-PAGES = ["index", "tutorial", "recipes", "move-from-hudi", "compared", "installation"]
+PAGES = ["index", "tutorial", "move-from-hudi", "compared", "installation"]
 
 TRIPS = """
 spark.sql('''CREATE TABLE trips (id STRING, fare DOUBLE, ts BIGINT, year STRING) USING merganser
@@ -23,7 +23,7 @@ spark.sql("UPDATE trips SET fare = 2.0")
 #: Pages, or sections of them, whose SQL is run as well, after code that makes what they take for granted.
 WITH_SQL = {
     "merge-rules": "view('deliveries', '''SELECT 'a' AS id, current_timestamp() AS at, 1L AS qty''')",
-    "merging-frames": """
+    "load-a-feed": """
 view("stored_orders", "SELECT 1 AS id, 5L AS ts, 'new' AS status")
 view("changed_orders", "SELECT 1 AS id, 9L AS ts, 'paid' AS status")
 """,
@@ -62,12 +62,6 @@ assert spark.table("trips").count() == 0
 for like in ("trips_test", "trips_cow"):
     assert spark.table(like).schema == spark.table("trips").schema
     spark.sql(f"DROP TABLE {like}")
-""",
-    "recipes": """
-# What the delete by law leaves: the newest base file, without the deleted row.
-from pathlib import Path
-files = [file for file in Path(str(lake), "users").iterdir() if not file.name.startswith(".hoodie")]
-assert [file.suffix for file in files if file.suffix != ".crc"] == [".parquet"], files
 """,
 }
 

@@ -16,23 +16,24 @@ CODE = ("python", "sql", "java", "scala", "bash")
 #: none where others run them and this one looks at what they do.
 RUN = {
     "README.md": {"test_readme": "python sql"},
-    "docs/apply-changes.md": {"test_apply_changes_page": "python*4 sql"},
     "docs/before-and-after.md": {"test_dry_runs": "python*4 sql*4", "test_explain": "python sql"},
     "docs/change-data.md": {"test_change_data": "python sql"},
     "docs/compared.md": {"test_pages": "python*2"},
     "docs/concurrent-writers.md": {"test_pages": "python"},
     "docs/connect-and-jdbc.md": {"test_connect": "python"},
+    "docs/follow-a-database.md": {
+        "test_apply_changes_page": "python*4 sql",
+        "test_real_database": "python sql",
+    },
     "docs/history.md": {"test_history": "python sql"},
     "docs/hive-metastore.md": {"test_hive_metastore": "python sql"},
     "docs/incremental.md": {"test_incremental": "python*2"},
     "docs/index.md": {"test_pages": "python"},
     "docs/installation.md": {"test_pages": "python"},
     "docs/merge-rules.md": {"test_pages": "python*7 sql*4", "test_expression_rules": "", "test_traced_rules": ""},
-    "docs/merging-frames.md": {"test_pages": "python sql"},
+    "docs/load-a-feed.md": {"test_pages": "python*7 sql"},
     "docs/move-from-hudi.md": {"test_pages": "python*2", "test_porting_page": "java*4"},
     "docs/python.md": {"test_python_page": "python*6"},
-    "docs/real-database.md": {"test_real_database": "python sql"},
-    "docs/recipes.md": {"test_pages": "python*8"},
     "docs/repair.md": {"test_repair": "python sql"},
     "docs/run-it-for-a-year.md": {
         "test_archiving": "python sql",

@@ -27,7 +27,7 @@ _NAMES = (
     "ogg",
 )
 
-#: What each is: docs/apply-changes.md.
+#: What each is: docs/follow-a-database.md.
 # fmt: off
 _SETTINGS = (
     "header", "kind", "ordering", "stored", "known", "before_sequence", "loads", "after", "before",
@@ -58,7 +58,7 @@ class Preset:
 
     Attributes:
         name: Its name.
-        settings: Those that are not the preset's own, as ``docs/apply-changes.md`` lists them.
+        settings: Those that are not the preset's own, as ``docs/follow-a-database.md`` lists them.
     """
 
     name: str

@@ -14,7 +14,7 @@ import scala.util.Try
  */
 final case class EventColumn(name: String, dataType: String, sql: String)
 
-/** How to read one tool's change events, by the settings that docs/apply-changes.md#settings-of-a-preset describes. */
+/** How to read one tool's change events, by the settings of docs/follow-a-database.md#settings-of-a-preset. */
 final case class Preset(
     name: String,
     header: Seq[(String, String)],

@@ -24,7 +24,7 @@ final class SourceTypesSuite extends AnyFunSuite {
 
   test("the page on changes has the ordering fields of every preset, and every reason") {
     val root = Paths.get(System.getProperty("merganser.root"))
-    val page = new String(Files.readAllBytes(root.resolve("docs/apply-changes.md")), "UTF-8")
+    val page = new String(Files.readAllBytes(root.resolve("docs/follow-a-database.md")), "UTF-8")
     val rows = page.linesIterator.filter(_.startsWith("| `")).toSeq
     Preset.All.foreach { preset =>
       val row = rows.find(_.startsWith(s"| `${preset.name}` |")).getOrElse(fail(preset.name))

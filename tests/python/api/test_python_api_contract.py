@@ -458,7 +458,7 @@ def test_results_have_the_counts_that_the_jar_has_and_the_docs_list_them() -> No
     counts = re.findall(r'Count\("(\w+)"', listed)
     columns = (re.sub("([A-Z])", r"_\1", count).lower() for count in counts)
     assert sorted(columns) == sorted(one.name for one in fields(CommitCounts))
-    for page in ("docs/history.md", "docs/sql.md"):
+    for page in ("docs/operating.md", "docs/sql.md"):
         text = (ROOT / page).read_text()
         assert [one.name for one in fields(CommitCounts) if f"`{one.name}`" not in text] == [], page
 

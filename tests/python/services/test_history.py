@@ -1,4 +1,4 @@
-"""What was done to a table: by Python, by SQL, and docs/history.md; tests/python/api runs it over Spark Connect too."""
+"""What was done to a table: by Python, by SQL; docs/operating.md; tests/python/api runs it over Spark Connect too."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 
 import merganser
 from merganser import HistoryEntry, TableType
 
-PAGE = (ROOT / "docs" / "history.md").read_text()
+PAGE, SECTION = "docs/operating.md", "History"
 SCHEMA = "id string, n long, ts long, part string"
 QUIET = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
 
@@ -24,10 +24,10 @@ NAMES = {"instant_time": "instant", "completed_time": "completed", "files_writte
 
 
 def test_the_page_shows_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    (python,), (sql,) = (snippets(PAGE, language, SECTION) for language in ("python", "sql"))
     names: dict[str, Any] = {}
-    exec(compile(python, "history.md", "exec"), names)
-    printed = re.search(r"The last line prints `([^`]*)`", PAGE)
+    exec(compile(python, PAGE, "exec"), names)
+    printed = re.search(r"The last line prints `([^`]*)`", page_text(PAGE, SECTION))
     assert printed is not None
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == printed[1]
@@ -44,7 +44,7 @@ def test_the_page_shows_what_it_says(spark: SparkSession, capsys: pytest.Capture
 
 
 def test_the_page_describes_every_column(spark: SparkSession) -> None:
-    listed = re.findall(r"^\| (`.*?) \| (.*?) \| .* \|$", PAGE, re.MULTILINE)
+    listed = re.findall(r"^\| (`.*?) \| (.*?) \| .* \|$", page_text(PAGE, SECTION), re.MULTILINE)
     described = [name for columns, _ in listed for name in re.findall(r"`(\w+)`", columns)]
     fields_described = [
         name

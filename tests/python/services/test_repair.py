@@ -1,4 +1,4 @@
-"""Repairs: duplicates, orphan files, partition metadata, properties; by Python and by SQL; docs/repair.md."""
+"""Repairs: duplicates, orphan files, partition metadata, properties; by Python and by SQL; docs/operating.md."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from frames import frame, load, properties, rows_of, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 
 import merganser
 from merganser import Table
 from merganser._statements import Statements
 
 COLUMNS = "id int, name string, ts bigint, part string"
-PAGE = (ROOT / "docs" / "repair.md").read_text()
+PAGE, SECTION = "docs/operating.md", "Repair"
 NEW_FILES = {OPERATION: "bulk_insert", "hoodie.combine.before.insert": "false"}
 SMALL_FILE = {OPERATION: "insert"}
 
@@ -321,10 +321,10 @@ def test_by_statements_alone_repairs_return_the_same(spark: SparkSession, tmp_pa
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    (python,), (sql,) = (snippets(PAGE, language, SECTION) for language in ("python", "sql"))
     names: dict[str, object] = {}
-    exec(compile(python, "repair.md", "exec"), names)
-    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    exec(compile(python, PAGE, "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", page_text(PAGE, SECTION))
     assert printed is not None
     assert capsys.readouterr().out.splitlines()[-1] == printed[1]
     for statement in filter(str.strip, sql.replace("{path}", str(names["path"])).split(";")):

@@ -1,9 +1,8 @@
-"""Verification of tables: each kind of damage is found by name, and tables without damage have none; docs/verify.md."""
+"""Verification of tables: each kind of damage is found by name, and tables without damage have none; operating.md."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,16 @@ from typing import Any
 import pytest
 from frames import frame, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
-from places import ROOT, TESTS
+from places import TESTS
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from snippets import snippets
 
 import merganser
 from merganser import Table, VerifyResult
 from merganser.cli import main
 
-PAGE = (ROOT / "docs" / "verify.md").read_text()
+PAGE, SECTION = "docs/operating.md", "Verification"
 COLUMNS = "id int, name string, ts bigint, part string"
 AGAIN = {OPERATION: "bulk_insert", "hoodie.combine.before.insert": "false"}
 
@@ -186,15 +186,14 @@ def test_the_page_runs_and_the_command_exits_with_1_where_something_is_wrong(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
-    (python,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(python, "verify.md", "exec"), names)
+    (python,), (sql,) = (snippets(PAGE, language, SECTION) for language in ("python", "sql"))
+    exec(compile(python, PAGE, "exec"), names)
     printed = capsys.readouterr().out
     assert "duplicate_key: 1 in the table, such as key 'a'" in printed
     assert printed.endswith("True\n")
     result = names["result"]
     assert json.dumps(result.to_dict())
     assert "duplicate_key" in result._repr_html_()
-    (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     whole, wrong = (spark.sql(text) for text in sql.replace("{path}", names["path"]).split(";") if text.strip())
     assert [row["check"] for row in whole.collect()] == ["file_groups", *result.checks]
     assert wrong.collect() == []

@@ -157,7 +157,7 @@ def test_a_registration_that_fails_leaves_the_commit_and_says_so(lake: Lake, tmp
 
 def test_the_snippets_of_the_page_register_their_tables(lake: Lake, tmp_path: Path) -> None:
     def of_the_page(language: str) -> str:
-        (code,) = snippets("docs/hive-metastore.md", language)
+        (code,) = snippets("docs/operating.md", language, "Hive metastore")
         code = code.replace("thrift://metastore:9083", lake.uris).replace("/lake/", f"{tmp_path}/")
         return code.replace("sales", "shop")  # another test has a table of the same name there
 

@@ -1,24 +1,23 @@
-"""docs/tombstones.md runs, and what it says is what happens."""
+"""docs/merge-semantics.md#retained-deletes runs, and what it says is what happens."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import snippets
 
 import merganser
 
-PAGE = (ROOT / "docs" / "tombstones.md").read_text()
+PAGE, SECTION = "docs/merge-semantics.md", "Retained deletes"
 
 
 @pytest.mark.e2e
 def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    (python,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (python,) = snippets(PAGE, "python", SECTION)
     names: dict[str, Any] = {}
-    exec(compile(python, "tombstones.md", "exec"), names)
+    exec(compile(python, PAGE, "exec"), names)
     *_, third, count = capsys.readouterr().out.splitlines()
     assert "late=1" in third
     assert count == "0"
@@ -26,7 +25,7 @@ def test_the_page_shows_that_a_late_row_stays_deleted(spark: SparkSession, capsy
     assert not why.rows
     assert [(version.decision, version.ordering) for version in why.versions[-1:]] == [("deleted", {"ts": 20})]
     assert "retains the delete" in why.versions[-1].reason
-    (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    (sql,) = snippets(PAGE, "sql", SECTION)
     try:
         for statement in filter(str.strip, sql.split(";")):
             spark.sql(statement)

@@ -30,6 +30,7 @@ RUN = {
     "docs/installation.md": {"test_pages": "python"},
     "docs/merge-rules.md": {"test_pages": "python*7 sql*4", "test_expression_rules": "", "test_traced_rules": ""},
     "docs/load-a-feed.md": {"test_pages": "python*7 sql"},
+    "docs/merge-semantics.md": {"test_tombstones": "python sql"},
     "docs/move-from-hudi.md": {"test_pages": "python*2", "test_porting_page": "java*4"},
     "docs/operating.md": {
         "test_history": "python sql",
@@ -48,7 +49,6 @@ RUN = {
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
     "docs/sql.md": {"test_pages": "python sql*4"},
     "docs/streams.md": {"test_stream_sink": "python*4"},
-    "docs/tombstones.md": {"test_tombstones": "python sql"},
     "docs/undo-yesterday.md": {"test_savepoints": "python*3 sql*2"},
     "docs/tutorial.md": {"test_pages": "python*10"},
     "docs/write-a-merger.md": {

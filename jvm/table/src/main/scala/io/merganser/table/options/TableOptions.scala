@@ -77,7 +77,7 @@ private[options] trait TableOptions extends OptionDefinitions {
   val TombstonesRetained: OptionEntry = table("merganser.tombstones.retained.hours", Integer(0), Some("0"),
     "Hours for which a delete with an ordering value is retained once its row is removed from a base file, by a " +
       "write or by a compaction, so that a row that comes later with a smaller ordering value stays deleted. `0`: " +
-      "not at all. docs/tombstones.md has what it costs. `ALTER TABLE ... SET TBLPROPERTIES` changes it.")
+      "not at all. docs/merge-semantics.md has what it costs. `ALTER TABLE ... SET TBLPROPERTIES` changes it.")
   val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
     Some("lowest"),
     "`lowest`: a null ordering value is lower than any other. `reject`: a row with one is rejected before anything " +

@@ -147,9 +147,7 @@ object ShowCleanPlans extends LazyTableProcedure[(Instant, Option[CleanPlan])] {
     int("version", _.version),
     int("total_partitions_to_clean", _.files.size),
     int("total_partitions_to_delete", _.partitions.size),
-    string("extra_metadata",
-      of =>
-        Some(of.extra.toSeq.sorted.map { case (key, value) => s"$key=$value" }.mkString(", ")).filter(_.nonEmpty).orNull)
+    string("extra_metadata", p => if (p.extra.isEmpty) null else extra(p))
   )
 
   override val columns = ResultColumns[(Instant, Option[CleanPlan])](
@@ -158,6 +156,9 @@ object ShowCleanPlans extends LazyTableProcedure[(Instant, Option[CleanPlan])] {
     string("action", _._1.action.name),
     plan.optional.of(_._2)
   )
+
+  private def extra(plan: CleanPlan): String =
+    plan.extra.toSeq.sorted.map { case (key, value) => s"$key=$value" }.mkString(", ")
 
   override protected def values(table: OpenTable, arguments: Arguments): Iterator[(Instant, Option[CleanPlan])] =
     Cleans.ofTimeline(table).map(clean => clean -> table.timeline.cleanPlan(clean)) ++

@@ -1,4 +1,4 @@
-"""The blocks of the README and of the page on servers, and a terminal to paste them into."""
+"""The blocks of the README and of the section on servers, and a terminal to paste them into."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pyspark
 from places import ROOT
+from snippets import page_text
 
 README = (ROOT / "README.md").read_text()
-SERVERS = (ROOT / "docs" / "connect-and-jdbc.md").read_text()
+SERVERS = page_text("docs/sql.md", "Spark Connect, JDBC and Thrift")
 
 #: The running Spark line, such as "4.2".
 LINE = ".".join(pyspark.__version__.split(".")[:2])

@@ -20,7 +20,6 @@ RUN = {
     "docs/change-data.md": {"test_change_data": "python sql"},
     "docs/compared.md": {"test_pages": "python*2"},
     "docs/concurrent-writers.md": {"test_pages": "python"},
-    "docs/connect-and-jdbc.md": {"test_connect": "python"},
     "docs/follow-a-database.md": {
         "test_apply_changes_page": "python*4 sql",
         "test_real_database": "python sql",
@@ -47,7 +46,7 @@ RUN = {
         "test_pages": "python*2 sql*3",
     },
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
-    "docs/sql.md": {"test_pages": "python sql*4"},
+    "docs/sql.md": {"test_pages": "python sql*4", "test_connect": "python"},
     "docs/streams.md": {"test_stream_sink": "python*4"},
     "docs/undo-yesterday.md": {"test_savepoints": "python*3 sql*2"},
     "docs/tutorial.md": {"test_pages": "python*10"},
@@ -92,6 +91,5 @@ def test_the_tests_that_run_snippets_name_their_pages() -> None:
     for page, tests in RUN.items():
         for test in tests:
             text = files[test].read_text(encoding="utf-8")
-            pasted = page in ("README.md", "docs/connect-and-jdbc.md")
-            named = "pasted" if pasted else page.rpartition("/")[2].removesuffix(".md")
+            named = "pasted" if page == "README.md" else page.rpartition("/")[2].removesuffix(".md")
             assert named in text, f"{test} does not run {page}"

@@ -68,7 +68,7 @@ def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    python, find, restore = snippets(PAGE, "python")
+    python, find, restore, one_write = snippets(PAGE, "python")
     (saves,), (restores,) = (snippets(PAGE, "sql", section) for section in ("Savepoints", "Restore"))
     names: dict[str, object] = {}
     exec(compile(python, PAGE, "exec"), names)
@@ -89,6 +89,7 @@ def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: p
     assert restored is not None
     assert (lost.startswith("3 commits are lost"), back) == (True, restored[1])
     assert len(run(spark, restores, path=names["path"], instant=saved.instant)[1]) == 1
+    exec(compile(one_write, PAGE, "exec"), names)
 
 
 def run(spark: SparkSession, statements: str, **values: object) -> list[list[Any]]:

@@ -48,7 +48,7 @@ RUN = {
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
     "docs/sql.md": {"test_pages": "python sql*4", "test_connect": "python"},
     "docs/streams.md": {"test_stream_sink": "python*4"},
-    "docs/undo-yesterday.md": {"test_savepoints": "python*3 sql*2"},
+    "docs/undo-yesterday.md": {"test_savepoints": "python*4 sql*2"},
     "docs/tutorial.md": {"test_pages": "python*10"},
     "docs/write-a-merger.md": {
         "test_custom_merger_example": "scala java python sql",

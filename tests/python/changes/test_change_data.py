@@ -12,9 +12,12 @@ from frames import frame, load, refusal, refused, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from plans import metric, scan_node
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 from sql_steps import Sql
 
 from merganser import Table
+
+PAGE = "docs/reading-changes.md"
 
 COLUMNS = "id string, v int, note string, ts bigint"
 OPTIONS = {KEY: "id", ORDERING: "ts"}
@@ -239,13 +242,13 @@ def test_an_end_that_was_taken_back_is_an_error(spark: SparkSession, tmp_path: P
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "change-data.md").read_text()
+    page = page_text(PAGE, "Change data")
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", page, re.S):
-        exec(compile(code, "docs/change-data.md", "exec"), names)
+    for code in [snippets(PAGE, "python", "Changed rows")[0], *snippets(PAGE, "python", "Change data")]:
+        exec(compile(code, PAGE, "exec"), names)
     shown = re.findall(r"^\| *(\w) *\| *(\S+) *\| *(\S+) *\| *(\w+) *\|$", capsys.readouterr().out, re.M)
     assert sorted(shown) == [("i", "NULL", "7.0", "won"), ("u", "10.0", "12.5", "won")]
-    for statement in re.findall(r"```sql\n(.*?);\n```", page, re.S):
-        rows = spark.sql(statement.replace("{path}", names["path"])).collect()
+    for statement in snippets(PAGE, "sql", "Change data"):
+        rows = spark.sql(statement.replace("{path}", names["table"].path).rstrip(";\n")).collect()
         assert sorted(row.op for row in rows) == ["i", "i", "i", "u"]
     assert names["changes"].columns == re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", page, re.M)[:4]))

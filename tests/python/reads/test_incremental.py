@@ -17,6 +17,7 @@ from option_names import COW, KEY, MOR, OPERATION, TYPE
 from places import ROOT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from snippets import page_text, snippets
 from sql_steps import Sql
 from stored_rules import RULES
 
@@ -335,12 +336,12 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_wh
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:
-    page = (ROOT / "docs" / "incremental.md").read_text()
+    page = "docs/reading-changes.md"
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", page, re.S):
-        exec(compile(code, "docs/incremental.md", "exec"), names)
+    for code in snippets(page, "python", "Changed rows"):
+        exec(compile(code, page, "exec"), names)
     assert names["changed"].count() == 2
-    conditions = set(re.findall(r"`(CHANGES_\w+)`", page))
+    conditions = set(re.findall(r"`(CHANGES_\w+)`", page_text(page)))
     # Those of reads; the module above has conditions of the events of other databases, which begin alike.
     of_reads = ROOT / "jvm" / "table" / "src" / "main" / "resources" / "io" / "merganser" / "table" / "conditions.json"
     assert conditions == set(re.findall(r"\bCHANGES_\w+", of_reads.read_text()))

@@ -12,8 +12,8 @@ import pytest
 from feeds import SCHEMA, Feed, drop_last_commit, finish, options_of, stream, timeline, writer
 from frames import commit_metadata, load, rows_of
 from option_names import COW, MOR
-from places import ROOT
 from pyspark.sql import SparkSession
+from snippets import page_text, snippets
 from sql_steps import each_kind
 
 import merganser
@@ -242,21 +242,23 @@ def test_a_write_that_may_pass_is_tried_again_as_often_as_the_option_says(
     assert rows_of(load(spark, path).select("id", "ts", "v")) == feed.folded()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "streams.md").read_text(), re.DOTALL)
-
-
 @pytest.mark.e2e
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    into, by_hand, follow, changes = blocks("python")
-    promised = re.findall(r"`(\[[^`]*\])`", (ROOT / "docs" / "streams.md").read_text())
+    page = "docs/reading-changes.md"
+    promised = re.findall(r"`(\[[^`]*\])`", page_text(page))
     names: dict[str, Any] = {}
-    exec(compile(into, "streams.md", "exec"), names)
-    exec(compile(by_hand, "streams.md", "exec"), names)
+
+    def run(code: str) -> None:
+        exec(compile(code, page, "exec"), names)
+
+    run(snippets(page, "python", "Changed rows")[0])
+    for code in snippets(page, "python", "Streams from a table"):
+        run(code)
+    into, by_hand = snippets(page, "python", "Streams into a table")
+    run(into)
+    run(by_hand)
     commits = len(names["table"].history())
     drop_last_commit(Path(names["place"]) / "checkpoint-by-hand")
-    exec(compile(by_hand, "streams.md", "exec"), names)
+    run(by_hand)
     assert len(names["table"].history()) == commits
-    exec(compile(follow, "streams.md", "exec"), names)
-    exec(compile(changes, "streams.md", "exec"), names)
     assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("[")] == promised

@@ -17,14 +17,13 @@ CODE = ("python", "sql", "java", "scala", "bash")
 RUN = {
     "README.md": {"test_readme": "python sql"},
     "docs/before-and-after.md": {"test_dry_runs": "python*4 sql*4", "test_explain": "python sql"},
-    "docs/change-data.md": {"test_change_data": "python sql"},
     "docs/compared.md": {"test_pages": "python*2"},
     "docs/concurrent-writers.md": {"test_pages": "python"},
+    "docs/delete-a-person.md": {"test_erasure": "python*6 sql"},
     "docs/follow-a-database.md": {
         "test_apply_changes_page": "python*4 sql",
         "test_real_database": "python sql",
     },
-    "docs/incremental.md": {"test_incremental": "python*2"},
     "docs/index.md": {"test_pages": "python"},
     "docs/installation.md": {"test_pages": "python"},
     "docs/merge-rules.md": {"test_pages": "python*7 sql*4", "test_expression_rules": "", "test_traced_rules": ""},
@@ -38,6 +37,11 @@ RUN = {
         "test_verify": "python sql",
     },
     "docs/python.md": {"test_python_page": "python*6"},
+    "docs/reading-changes.md": {
+        "test_change_data": "python sql",
+        "test_incremental": "python*2",
+        "test_stream_sink": "python*4",
+    },
     "docs/run-it-for-a-year.md": {
         "test_archiving": "python sql",
         "test_cleaning": "python sql",
@@ -47,7 +51,6 @@ RUN = {
     },
     "docs/schema-evolution.md": {"test_pages": "sql*2"},
     "docs/sql.md": {"test_pages": "python sql*4", "test_connect": "python"},
-    "docs/streams.md": {"test_stream_sink": "python*4"},
     "docs/undo-yesterday.md": {"test_savepoints": "python*4 sql*2"},
     "docs/tutorial.md": {"test_pages": "python*10"},
     "docs/write-a-merger.md": {

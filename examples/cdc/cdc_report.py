@@ -17,8 +17,8 @@ from measure import OUTCOMES, Batch, Event, shown
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))
 
-from charts import Series, stacked_bars
-from parts import STYLE, legend, number
+from charts import PATH, Line, Series, stacked_bars
+from parts import legend, number, page
 
 if TYPE_CHECKING:
     from applier import Checked
@@ -31,8 +31,8 @@ COLOURS = {
     "repeated": ("#7b8794", "came again after a restart: changes nothing"),
     "without a row": ("#a0569a", "a delete without a row to delete"),
 }
-APPLYING, OTHER = "#0072b2", "#b6c0cc"
-MEDIAN, OLDEST = "#0072b2", "#b6c0cc"
+APPLYING, OTHER = "#0072b2", PATH
+MEDIAN, OLDEST = "#0072b2", PATH
 COUNTS = ("inserted", "updated", "deleted", "late", "duplicates", "appended")
 
 
@@ -154,12 +154,10 @@ def render(report: Report) -> str:
         _workload_table(report),
         "".join(_story(story, order) for story in report.stories),
     ]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    head = f"{meta}<title>{escape(title)}</title><style>{STYLE}</style>"
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+    return page(title, "".join(body))
 
 
-def _figures(report: Report, chart: Callable[[Copy, Sequence[tuple[int, str]]], str]) -> str:
+def _figures(report: Report, chart: Callable[[Copy, Sequence[Line]], str]) -> str:
     figures = [
         f"<figure><figcaption><b>{escape(copy.table)}</b> {escape(copy.kind)}</figcaption>"
         f"{chart(copy, _lines(copy, report.restarts))}</figure>"
@@ -168,9 +166,9 @@ def _figures(report: Report, chart: Callable[[Copy, Sequence[tuple[int, str]]], 
     return f'<section class="pair">{"".join(figures)}</section>'
 
 
-def _lines(copy: Copy, restarts: Sequence[Restart]) -> list[tuple[int, str]]:
+def _lines(copy: Copy, restarts: Sequence[Restart]) -> list[Line]:
     """A line in front of the first batch that was applied after a restart."""
-    return [(sum(batch.applied_ms < restart.at_ms for batch in copy.batches), "") for restart in restarts]
+    return [Line(sum(batch.applied_ms < restart.at_ms for batch in copy.batches)) for restart in restarts]
 
 
 def _labels(copy: Copy) -> list[str]:
@@ -178,7 +176,7 @@ def _labels(copy: Copy) -> list[str]:
     return [str(batch.number) if at % every == 0 else "" for at, batch in enumerate(copy.batches)]
 
 
-def _outcome_chart(copy: Copy, lines: Sequence[tuple[int, str]]) -> str:
+def _outcome_chart(copy: Copy, lines: Sequence[Line]) -> str:
     return stacked_bars(
         _labels(copy),
         [Series(name, COLOURS[name][0], [batch.outcomes[name] for batch in copy.batches]) for name in OUTCOMES],
@@ -190,7 +188,7 @@ def _outcome_chart(copy: Copy, lines: Sequence[tuple[int, str]]) -> str:
     )
 
 
-def _lag_chart(copy: Copy, lines: Sequence[tuple[int, str]]) -> str:
+def _lag_chart(copy: Copy, lines: Sequence[Line]) -> str:
     lags = [batch.lags or [0.0] for batch in copy.batches]
     return stacked_bars(
         _labels(copy),
@@ -206,7 +204,7 @@ def _lag_chart(copy: Copy, lines: Sequence[tuple[int, str]]) -> str:
     )
 
 
-def _time_chart(copy: Copy, lines: Sequence[tuple[int, str]]) -> str:
+def _time_chart(copy: Copy, lines: Sequence[Line]) -> str:
     applying = [(batch.counts.get("commit") or {}).get("elapsed_ms", 0) / 1000 for batch in copy.batches]
     whole = [batch.seconds if batch.seconds is not None else done for batch, done in zip(copy.batches, applying)]
     return stacked_bars(

@@ -1,4 +1,7 @@
-"""Charts as SVG text: stacked bars, and points over time. Every bar and point shows its values when hovered."""
+"""Charts as SVG text: stacked bars, and points over time. Every bar and point shows its values when hovered.
+
+Text and lines have the colours of the page's style, which differ in light and dark.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-INK, PALE, GRID = "#1f2933", "#5f6c7b", "#e3e8ee"
-_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 40, 24, 48  # margins, in pixels
+INK, PALE, GRID, PATH = "var(--ink)", "var(--pale)", "var(--grid)", "var(--path)"
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 40, 30, 48  # margins, in pixels
+_WIDEST = 80  # of a bar
+_ROW = 12  # from one line of small text to the next
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,18 @@ class Series:
     name: str
     colour: str
     values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A vertical line in a chart of bars, with its name above; the tip is shown when it is hovered."""
+
+    bars: int
+    """The number of bars left of it."""
+    name: str = ""
+    tip: str = ""
+    colour: str = INK
+    dashed: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,24 +60,23 @@ def stacked_bars(
     height: int = 290,
     on_top: Sequence[str] = (),
     edges: bool = False,
-    lines: Sequence[tuple[int, str]] = (),
-    label_every: int = 1,
+    lines: Sequence[Line] = (),
 ) -> str:
     """Return a bar chart, the series stacked in the order given.
 
     Args:
-        labels: Text below each bar, of one line or two; empty for none. With ``edges`` one more than there are bars.
+        labels: Text below each bar, of one line or several; empty for none. With ``edges`` one more than there are
+            bars. Where they have no room beside each other, some are left out; all are in the tips of the bars.
         series: The colours, from the bottom up.
         title: What the chart shows, for readers that cannot see it.
         x_title: What the bars are, with the unit if there is one.
         y_title: What the height is, with the unit.
         text: Writes a value of the y axis.
         width: In pixels.
-        height: In pixels.
+        height: In pixels, with labels of two lines.
         on_top: Text above each bar.
         edges: Whether the labels stand at the edges of the bars, as in a histogram.
-        lines: Vertical dashed lines: the number of bars left of each, and its label.
-        label_every: Only each so many-th label is drawn below its bar; all are in the bars' titles.
+        lines: Vertical lines between the bars.
     """
     count = len(series[0].values) if series else 0
     totals = [sum(one.values[bar] for one in series) for bar in range(count)]
@@ -68,10 +84,11 @@ def stacked_bars(
     if len({text(tick) for tick in ticks}) < len(ticks):  # fractions of a few rows, which have no text of their own
         ticks = [tick for tick in ticks if tick == round(tick)]
     inner, depth = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
+    height += _ROW * max((name.count("\n") - 1 for name in labels), default=0)
     step = inner / max(count, 1)
-    gap = 0.0 if edges else min(step * 0.22, 14)
+    gap = 0.0 if edges else max(min(step * 0.22, 14), step - _WIDEST)
     bottom = _TOP + depth
-    parts = _frame(title, width, height, ticks, text, y_title, x_title)
+    parts = _frame(title, width, height, depth, ticks, text, y_title, x_title)
     for bar in range(count):
         x, y = _LEFT + bar * step + gap / 2, float(bottom)
         for one in series:
@@ -87,20 +104,54 @@ def stacked_bars(
             )
         if bar < len(on_top):
             parts.append(_label(x + (step - gap) / 2, y - 5, on_top[bar], size=10))
-    for place, name in enumerate(labels):
-        if place % label_every:
+    first = _LEFT + (0 if edges else step / 2)
+    parts += _names_below([first + place * step for place in range(len(labels))], labels, bottom)
+    return "".join([*parts, *_between_bars(lines, step, width, bottom), "</svg>"])
+
+
+def _names_below(middles: Sequence[float], names: Sequence[str], bottom: float) -> list[str]:
+    """The names of bars, except those that would touch the one before."""
+    parts: list[str] = []
+    free = -math.inf
+    for middle, name in zip(middles, names):
+        half = _wide(name) / 2
+        if not name or middle - half < free:
             continue
-        middle = _LEFT + place * step + (0 if edges else step / 2)
+        free = middle + half + 6
         for row, part in enumerate(name.split("\n")):
-            parts.append(_label(middle, bottom + 14 + 12 * row, part, size=10))
-    for bars, name in lines:
-        x = _LEFT + bars * step
-        parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 8}" y2="{bottom}" stroke="{INK}" stroke-dasharray="4 3"/>'
-        )
-        anchor = "end" if x > width - _RIGHT - 60 else "middle"
-        parts.append(_label(x, _TOP - 12, name, size=10, colour=INK, anchor=anchor))
-    return "".join([*parts, "</svg>"])
+            parts.append(_label(middle, bottom + 14 + _ROW * row, part, size=10))
+    return parts
+
+
+def _between_bars(lines: Sequence[Line], step: float, width: int, bottom: float) -> list[str]:
+    """Lines, and their names in two rows above; a name without room, beside those of earlier lines, is only in its tip.
+
+    Lines at the same place are drawn beside each other.
+    """
+    parts: list[str] = []
+    names: list[str] = []
+    taken: list[tuple[int, float, float]] = []
+    for number, one in enumerate(lines):
+        x = _LEFT + one.bars * step + 4 * sum(other.bars == one.bars for other in lines[:number])
+        half = _wide(one.name) / 2
+        left = min(max(x - half, 2), width - 2 * half - 2)
+        right = left + 2 * half
+        rows = [row for row in (1, 0) if all(row != r or right + 6 < a or b + 6 < left for r, a, b in taken)]
+        top = _TOP - 6 - _ROW * (rows[:1] == [0])
+        dashes = ' stroke-dasharray="4 3"' if one.dashed else ""
+        ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"'
+        tip = f"<title>{escape(one.tip)}</title>" if one.tip else ""
+        room = f'<line {ends} stroke="transparent" stroke-width="8"/>' if one.tip else ""  # to hover
+        parts.append(f'<g>{room}<line {ends} stroke="{one.colour}" stroke-width="1.5"{dashes}/>{tip}</g>')
+        if rows:
+            taken.append((rows[0], left, right))
+            names.append(_label(left + half, top - 3, one.name, size=10, colour=one.colour))
+    return [*parts, '<g class="over">', *names, "</g>"] if lines else []
+
+
+def _wide(text: str) -> float:
+    """Roughly the width of small text in pixels."""
+    return 5.8 * max(map(len, text.split("\n")))
 
 
 def scatter(
@@ -136,7 +187,7 @@ def scatter(
             x += 17  # beside the point that is there, not on it
         places.append((x, y))
     way = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    parts.append(f'<polyline points="{way}" fill="none" stroke="#b6c0cc" stroke-width="1.2"/>')
+    parts.append(f'<polyline points="{way}" fill="none" stroke="{PATH}" stroke-width="1.2"/>')
     for number, ((x, y), one) in enumerate(zip(places, points), start=1):
         if one.ring:
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" stroke="{INK}" stroke-width="1.6"/>')
@@ -160,12 +211,12 @@ def _frame(
     title: str,
     width: int,
     height: int,
+    depth: int,
     ticks: Sequence[float],
     text: Callable[[float], str],
     y_title: str,
     x_title: str,
 ) -> list[str]:
-    depth = height - _TOP - _BOTTOM
     parts = [_open(title, width, height), _axis_titles(width, height, x_title, y_title)]
     for tick in ticks:
         y = _TOP + depth * (1 - tick / ticks[-1])

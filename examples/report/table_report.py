@@ -9,10 +9,14 @@ from advice import advice
 from charts import Series, stacked_bars
 from parts import (
     BASE,
+    COMMITS_BELOW,
     LOG,
+    MARKS,
     OUTCOMES,
     Commit,
+    Mark,
     Slice,
+    below,
     commit_chart,
     commit_table,
     legend,
@@ -29,10 +33,14 @@ from merganser.table import Table
 #: Actions that change rows; the others are services.
 _SERVICES = {"COMPACT": "compaction", "LOG_COMPACT": "log compaction", "CLUSTER": "clustering"}
 
+#: What is marked between the bars of commits.
+_MARKED = {
+    "savepoint": "a line behind the commit that it keeps readable",
+    "restore": "a line where later commits were taken back",
+}
+
 #: Bars of slices that fit beside each other; of more, the largest are shown.
 _MOST_SLICES = 80
-
-_MOST_LABELS = 18
 
 
 def report_of(table: Table, *, commits: int = 60) -> str:
@@ -50,6 +58,8 @@ def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileS
     """Return the page for a history, newest first, and file slices."""
     shown = [found for entry in reversed(history) if (found := _commit(entry)) is not None]
     writes = [commit for commit in shown if not commit.is_compaction]
+    done = [entry for entry in reversed(history) if entry.action in _MARKED and entry.state == "COMPLETED"]
+    marks = [Mark(entry.action, entry.instant, entry.comment) for entry in done]
     kind = table.table_type.value.lower().replace("_", "-")
     ordering = f" by {', '.join(table.ordering_by)}" if table.ordering_by else ""
     key = f"Its key is {', '.join(table.record_key)}." if table.record_key else "It has no record key."
@@ -66,10 +76,12 @@ def render(table: Table, history: Sequence[HistoryEntry], slices: Sequence[FileS
         _advice(table, history, slices),
     ]
     if writes:
+        outcomes = [(name, *OUTCOMES[name]) for name in OUTCOMES if any(c.outcomes[name] for c in writes)]
+        drawn = [name for name in _MARKED if any(mark.what == name for mark in marks)]
         body += [
             "<h2>Commits over time, by what became of each row</h2>",
-            legend([(name, *OUTCOMES[name]) for name in OUTCOMES if any(c.outcomes[name] for c in writes)]),
-            commit_chart(table.name, f"{len(writes)} commits", shown),
+            legend(outcomes, [(name, MARKS[name][0], _MARKED[name]) for name in drawn]),
+            commit_chart(table.name, f"{len(writes)} commits", shown, marks),
             commit_table(table.name, shown),
             "<h2>Late rows</h2>",
             _late_chart(shown),
@@ -150,17 +162,15 @@ def _late_chart(shown: Sequence[Commit]) -> str:
         if any(commit.appended or commit.appended_deletes for commit in shown):
             return "<p>No row is known to have come late: rows in logs are compared when these are compacted.</p>"
         return "<p>No row came late: in no commit that is shown did a row lose to the stored one.</p>"
-    labels = [f"{c.label}\n{c.instant[8:10]}:{c.instant[10:12]}:{c.instant[12:14]}" for c in known]
     chart = stacked_bars(
-        labels,
+        [below(commit) for commit in known],
         [Series("late", LOG, late)],
         title="Late rows by commit",
-        x_title="commits, with the time of their instants (hours:minutes:seconds)",
+        x_title=COMMITS_BELOW,
         y_title="late rows",
         text=number,
         width=1156,
         height=200,
-        label_every=max(1, -(-len(labels) // _MOST_LABELS)),
     )
     caption = "Rows that lost to the stored one or to an earlier one of the logs, by commit"
     return f"<figure><figcaption>{caption}</figcaption>{chart}</figure>"

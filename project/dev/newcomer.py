@@ -29,14 +29,14 @@ SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
     """install the wheel into an empty environment and take the first steps there [--spark LINE] [--fresh] [--few]
 
-    The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; a picture of
-    the report is taken with Chromium, which CI installs from Debian. Spark's files are those of the tests'
+    The tutorial, the command line, spark-submit and a notebook are run without this folder's sources; pictures of
+    the report are taken and checked with Chromium, which CI installs from Debian. Spark's files are those of the tests'
     environment, and the environment is used again; --fresh makes a new one and downloads Spark. --few
     leaves out what `./dev test --all` leaves out: spark-submit, and a session for each command.
     """
     environment = Environment(options.spark or default_line())
     say(first_steps(environment, few=options.few, fresh=options.fresh))
-    say(f"The pages, the notebook and the picture are in {(HOME / 'work').relative_to(ROOT)}.")
+    say(f"The pages, the notebook and the pictures are in {(HOME / 'work').relative_to(ROOT)}.")
     return 0
 
 
@@ -44,15 +44,18 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
     """Take the first steps, or few of them, and return what was left out, by name.
 
     Raises:
-        Failed: One of them failed.
+        Failed: One of them failed, or continuous integration has no browser.
     """
     browser = browser_program()
+    if browser is None and os.environ.get("CI"):
+        say(f"The pictures of the report need a browser ({', '.join(BROWSERS)}): install Chromium.")
+        raise Failed("browser")
     wheel = build_wheel(environment, [environment.line], HOME / "dist", sdist=not few)
     python = install(environment, wheel, fresh=fresh)
     folder = HOME / "work"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for file in (ROOT / "tests" / "newcomer" / "first_steps.py", ROOT / "docs" / "tutorial.md"):
+    for file in (*(ROOT / "tests" / "newcomer").glob("*.py"), ROOT / "docs" / "tutorial.md"):
         shutil.copy(file, folder)
     shutil.copytree(ROOT / "examples" / "report", folder / "examples" / "report")
     variables = {name: value for name, value in os.environ.items() if name not in FOREIGN_VARIABLES}
@@ -69,11 +72,11 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
         *(["--browser", browser] if browser else []),
     ]
     run(command, "newcomer", environment=variables, folder=folder, deferred=few)
-    return "every step" if browser else f"NO PICTURE of the report: there is no browser ({', '.join(BROWSERS)})"
+    return "every step" if browser else f"NO PICTURES of the report: there is no browser ({', '.join(BROWSERS)})"
 
 
 def browser_program() -> str | None:
-    """An installed Chromium; continuous integration installs Debian's, where it may."""
+    """An installed Chromium; continuous integration installs Debian's."""
 
     def installed() -> str | None:
         return next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from report_pictures import check_report
 
 import merganser
 
@@ -67,7 +68,7 @@ def main() -> None:
         step("the tutorial as a notebook", lambda: notebook(python, []))
     step(shlex.join(report), lambda: run(report))
     if given.browser:
-        step("a picture of the report", lambda: picture(given.browser, Path(report[-1])))
+        step("pictures of the report", lambda: check_report(given.browser, Path(report[-1]), HERE))
 
 
 def step(name: str, action: Callable[[], object]) -> None:
@@ -122,14 +123,6 @@ def notebook(blocks: Sequence[str], commands: Sequence[Sequence[str]]) -> None:
     pages = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
     assert sum("<svg" in page for page in pages) >= 1, "explain drew no picture"
     assert sum("<table" in page for page in pages) >= 2, "history and doctor showed no tables"
-
-
-def picture(browser: str, page: Path) -> None:
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1600"]
-    run([browser, *flags, f"--screenshot={HERE / 'report.png'}", page.as_uri()])
-    image = (HERE / "report.png").read_bytes()
-    assert image[:8] == b"\x89PNG\r\n\x1a\n"
-    assert len(image) > 30_000, f"{len(image)} bytes: the page is blank"
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def test_every_chart_says_what_its_axes_are_and_in_which_unit() -> None:
         "messages",
         "size on disk",
         "file groups, by partition",
-        "commits, with the time of their instants (hours:minutes:seconds)",
+        "commits, with the date and time of their instants",
         "event time: the ordering value (date, UTC)",
     ):
         assert axis in text, axis
@@ -82,8 +82,8 @@ def test_every_chart_says_what_its_axes_are_and_in_which_unit() -> None:
 def test_a_commit_shows_each_of_its_counts_and_the_messages_without_effect() -> None:
     text = read(report.render(made_up())).text
     for tip in ("inserted: 50", "updated: 20", "deleted: 5", "late: 4", "duplicate: 15", "void: 6"):
-        assert f"batch 1 12:01:30 {tip}" in text
-    assert "batch 1 12:01:30 appended: 0" not in text  # bars of no height have no place
+        assert f"batch 1 2025-01-01 12:01:30 {tip}" in text
+    assert "batch 1 2025-01-01 12:01:30 appended: 0" not in text  # bars of no height have no place
     assert commit(1).void == 6
     assert commit(1, late=40).void == 0
     logged = dataclasses.replace(commit(1), updated=0, deleted=0, late=0, appended=26, appended_deletes=4)
@@ -158,6 +158,23 @@ def test_bars_are_as_tall_as_their_values() -> None:
 )
 def test_axes_have_round_numbers_that_reach_the_largest_value(largest: float, ticks: list[float]) -> None:
     assert charts.nice_ticks(largest) == pytest.approx(ticks)
+
+
+def test_names_below_bars_are_left_out_where_they_would_touch_and_the_tips_have_all() -> None:
+    names = [f"upsert\n2025-01-01\n12:{number:02d}:00" for number in range(30)]
+    svg = charts.stacked_bars(
+        names, [charts.Series("x", "#000", [1] * 30)], title="t", x_title="x", y_title="y", text=report.number
+    )
+    drawn = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>2025-01-01<', svg)]
+    assert 3 < len(drawn) < 10
+    assert min(later - earlier for earlier, later in zip(drawn, drawn[1:])) > 10 * 5.5
+    assert all(f"<title>{name.replace(chr(10), ' ')} x: 1</title>" in svg for name in names)
+
+
+def test_the_only_bar_is_not_as_wide_as_the_chart() -> None:
+    svg = charts.stacked_bars(["a"], [charts.Series("x", "#000", [1])], title="t", x_title="x", y_title="y", text=str)
+    (bar,) = (a for tag, a in read(svg).found if tag == "rect")
+    assert float(str(bar["width"])) <= 80
 
 
 def test_no_number_is_on_an_axis_twice() -> None:

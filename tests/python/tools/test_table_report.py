@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import runpy
 import shlex
 import sys
@@ -65,8 +66,8 @@ def test_the_page_is_one_file_with_each_commit_its_late_rows_and_the_slices() ->
     assert not {tag for tag, _ in reader.found} & {"script", "link", "img", "iframe", "object"}
     assert "trips & <more>" in text
     for shown in (
-        "upsert 12:05:00 late: 3",
-        "upsert 12:03:00 inserted: 5",
+        "upsert 2026-01-01 12:05:00 late: 3",
+        "upsert 2026-01-01 12:03:00 inserted: 5",
         "compaction",
         "eu base file: 5 MB",
         "eu log files: 300 kB",
@@ -75,6 +76,25 @@ def test_the_page_is_one_file_with_each_commit_its_late_rows_and_the_slices() ->
     ):
         assert shown in text, shown
     assert "a delete without a row to delete" not in text  # what did not happen is not in the legend
+
+
+def test_savepoints_and_restores_are_lines_between_the_bars_of_commits() -> None:
+    history = [upsert(7), entry(6, "restore", comment="20260101120500000"), upsert(2), upsert(1)]
+    history.insert(2, entry(2, "savepoint", comment="before the migration"))
+    pending = entry(3, "savepoint", state="INFLIGHT")
+    html = page([pending, *history], [])
+    text = read(html).text
+    assert "savepoint 2026-01-01 12:02:00 (before the migration)" in text
+    assert "restore 2026-01-01 12:06:00 (20260101120500000)" in text
+    assert [text.count(name) for name in ("savepoint", "restore")] == [2, 2]  # in the legend and in the chart
+    places = {
+        name: float(place)
+        for place, name in re.findall(r'<line x1="([\d.]+)"[^>]*/><title>(\w+) [^<]*</title></g>', html)
+    }
+    ends = [float(x) + float(wide) for x, wide in re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', html)]
+    _, second, third = sorted(set(ends))
+    assert second < places["savepoint"] < places["restore"] < third - 80  # side by side behind the second commit
+    assert "a line behind the commit" not in page([upsert(1)], [])
 
 
 def test_a_table_without_commits_has_a_page_too_and_late_rows_are_said_to_be_absent() -> None:
@@ -96,7 +116,7 @@ def test_rows_of_logs_are_counted_by_the_compaction_that_merges_them() -> None:
         "7 rows inserted",
         "11 rows updated",
         "4 late rows",
-        "compaction 12:04:00 late: 3",
+        "compaction 2026-01-01 12:04:00 late: 3",
     ):
         assert shown in text, shown
     assert "No row came late" not in text
@@ -135,10 +155,15 @@ def test_the_program_writes_the_page_of_a_table(
     place, target = str(tmp_path / "orders"), tmp_path / "page.html"
     table = merganser.Table.create(spark, place, "id string, ts long", record_key="id", ordering_by="ts")
     table.upsert(spark.createDataFrame([("a", 1), ("b", 2)], "id string, ts long"))
+    table.savepoints.create(comments="as it was")
+    table.upsert(spark.createDataFrame([("a", 3)], "id string, ts long"))
+    table.savepoints.restore(savepoint=table.savepoints.list()[0])
     monkeypatch.setattr(sys, "argv", ["report", place, "--out", str(target), "--commits", "5"])
     runpy.run_path(str(REPORT), run_name="__main__")
     assert capsys.readouterr().out == f"{target}\n"
     text = " ".join(read(target.read_text(encoding="utf-8")).text)
     assert "1 commits shown" in text
     assert "2 rows inserted by them" in text
+    assert re.search(r"savepoint \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(as it was\)", text)
+    assert re.search(r"restore \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text)
     assert table.df().count() == 2  # the session of others goes on

@@ -131,8 +131,8 @@ private[source] final class ColumnChanges(table: String, partitions: Seq[String]
       .getOrElse(throw refused(names, "there is no such column", "Correct the name"))
 
   /**
-   * Changes the fields of the struct that has a column. Elements of arrays and values of maps are steps of a path, named
-   * `element` and `value`.
+   * Changes the fields of the struct that contains a column. Elements of arrays and values of maps are steps of a path,
+   * named `element` and `value`.
    *
    * @param names of the column and the structs around it
    * @param leaf  change of the element or value that the path ends with

@@ -338,7 +338,7 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_wh
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:
     page = "docs/reading-changes.md"
     names: dict[str, Any] = {}
-    for code in snippets(page, "python", "Changed rows"):
+    for code in snippets(page, "python", "Changed rows") + snippets(page, "python", "Windows"):
         exec(compile(code, page, "exec"), names)
     assert names["changed"].count() == 2
     conditions = set(re.findall(r"`(CHANGES_\w+)`", page_text(page)))

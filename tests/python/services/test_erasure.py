@@ -115,6 +115,32 @@ def test_a_savepoint_keeps_the_data(spark: SparkSession, tmp_path: Path, page: d
 
 
 @pytest.mark.e2e
+def test_a_savepoint_from_before_the_compaction_keeps_the_data_too(
+    spark: SparkSession, tmp_path: Path, page: dict[str, Any]
+) -> None:
+    table = people(spark, tmp_path / "t", TableType.MERGE_ON_READ)
+    table.delete(f"id = '{NAME}'")
+    saved = table.savepoints.create()
+    page["erase"](table, "false")
+    assert table.count(as_of=saved.instant) == 1
+    assert holds(table, ANN) == {".parquet", "log"}
+    assert page["older_files"](table)
+
+
+@pytest.mark.e2e
+def test_a_quarantine_is_a_table_to_erase_from(spark: SparkSession, tmp_path: Path, page: dict[str, Any]) -> None:
+    events = spark.createDataFrame([(f'{{"op": "?", "after": {{"id": "{NAME}"}}}}',)], "value string")
+    path = tmp_path / "t"
+    table = Table.create_for_changes(spark, str(path), "id string", preset="debezium_postgres", keys="id")
+    table.apply_changes(events, preset="debezium_postgres", quarantine=True)
+    quarantine = Table.load(spark, f"{path}_quarantine")
+    assert holds(quarantine, NAME) == {".parquet"}
+    page["erase"](quarantine, f"event LIKE '%{NAME}%'")
+    assert quarantine.count() == 0
+    assert holds(quarantine, NAME) == set()
+
+
+@pytest.mark.e2e
 def test_planned_services_keep_the_data_until_they_have_run(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any]
 ) -> None:

@@ -39,7 +39,7 @@ RUN = {
     "docs/python.md": {"test_python_page": "python*6"},
     "docs/reading-changes.md": {
         "test_change_data": "python sql",
-        "test_incremental": "python*2",
+        "test_incremental": "python*3",
         "test_stream_sink": "python*4",
     },
     "docs/run-it-for-a-year.md": {

@@ -11,7 +11,8 @@ import org.apache.spark.sql.types._
 object RestoreToInstant
     extends RestoreProcedure("restore_to_instant", "restore_result", "restore",
       Parameter("instant_time", StringType,
-        "requested time of the completed write that is restored, or a time, for the last one that had completed by then",
+        "requested time of the completed write that is restored, or a time, for the last one that had completed by " +
+          "then",
         isRequired = true)) {
 
   override protected def restore(scope: ServiceScope, time: Option[String], isPreview: Boolean): RestoreReport =

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from dev.environment import Environment
-from dev.layout import JARS, ROOT, STATE, identifier, spark_lines
+from dev.layout import CACHE, JARS, ROOT, STATE, identifier, spark_lines
 from dev.lock import alone
-from dev.process import say
+from dev.process import remove, say
 from dev.sbt import sbt
+
+#: The jars that were built last, by the hash of their sources: another clone of the same commit does not compile.
+KEPT = CACHE / "jars"
+MOST_KEPT = 12
 
 
 def sources_stamp() -> str:
@@ -40,9 +46,43 @@ def staged(line: str) -> bool:
 
 
 def mark_staged(lines: Sequence[str]) -> None:
-    """Record that the existing jars of these lines were built from the current sources."""
+    """Record that the existing jars of these lines were built from the current sources, and keep copies."""
     for line in lines:
         (STATE / f"staged-{line}").write_text(sources_stamp())
+        keep(line)
+
+
+def keep(line: str) -> None:
+    folder = KEPT / f"{sources_stamp()}-{line}"
+    if folder.is_dir():
+        return
+    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
+    unfinished.mkdir(parents=True)
+    for jar in (*JARS.glob(f"merganser-spark-{line}_*.jar"), *other_jars(line)):
+        shutil.copy(jar, unfinished)
+    try:
+        unfinished.rename(folder)
+    except OSError:  # another clone has kept them meanwhile
+        shutil.rmtree(unfinished)
+    for old in sorted(KEPT.iterdir(), key=lambda kept: kept.stat().st_mtime)[:-MOST_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def restore(line: str) -> bool:
+    """Put the kept jars of the current sources in their places, if there are any."""
+    kept = sorted((KEPT / f"{sources_stamp()}-{line}").glob("*.jar"))
+    others = {jar.name: jar for jar in other_jars(line)}
+    if len(kept) != len(others) + 1:
+        return False
+    for old in JARS.glob(f"merganser-spark-{line}_*.jar"):
+        remove(old)
+    for jar in kept:
+        place = others.get(jar.name, JARS / jar.name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(jar, place)
+    os.utime(kept[0].parent)
+    mark_staged([line])
+    return True
 
 
 def is_fresh(line: str, since: float) -> bool:
@@ -56,7 +96,7 @@ def build(environment: Environment, lines: Sequence[str], *others: Environment) 
     if all(staged(line) for line in lines):
         return
     with alone("build"):
-        missing = [line for line in lines if not staged(line)]
+        missing = [line for line in lines if not staged(line) and not restore(line)]
         if missing:
             say(f"Building the jar for Spark {', '.join(missing)} ...")
             sbt(environment, ["stage " + " ".join(identifier(line) for line in missing)], *others)

@@ -14,7 +14,7 @@ import pyspark
 import pytest
 from places import ROOT
 
-from dev import lock
+from dev import jars, lock
 from dev.programs import with_jar
 
 
@@ -148,6 +148,41 @@ def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(monkeypat
 def test_a_program_of_the_command_that_has_the_lock_does_not_wait() -> None:
     with lock.alone("test"), lock.alone("build"):
         pass
+
+
+def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, compiled = ["first"], []
+    clone = tmp_path / "a"
+
+    def compile_(environment: object, commands: list[str], *others: object) -> None:
+        compiled.append(sources[0])
+        for jar in (jars.JARS / "merganser-spark-3.5_2.12-0.1.0.jar", *jars.other_jars("3.5")):
+            jar.parent.mkdir(parents=True, exist_ok=True)
+            jar.write_text(f"{sources[0]} {jar.name}")
+
+    def use(folder: Path) -> None:
+        monkeypatch.setattr(jars, "JARS", folder / "jars")
+        monkeypatch.setattr(jars, "STATE", folder)
+        monkeypatch.setattr(jars, "other_jars", lambda line: [folder / "b" / "costs.jar", folder / "c" / "mergers.jar"])
+        folder.mkdir(exist_ok=True)
+        jars.build(object(), ["3.5"])  # type: ignore[arg-type]
+        (jar,) = jars.JARS.iterdir()
+        assert jar.read_text() == f"{sources[0]} {jar.name}"
+        assert (folder / "c" / "mergers.jar").read_text() == f"{sources[0]} mergers.jar"
+
+    monkeypatch.setattr(jars, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(jars, "MOST_KEPT", 2)
+    monkeypatch.setattr(jars, "sources_stamp", lambda: sources[0])
+    monkeypatch.setattr(jars, "sbt", compile_)
+    use(clone)
+    use(tmp_path / "b")
+    assert compiled == ["first"]
+    for sources[0] in ("second", "third", "second"):
+        use(clone)
+    assert compiled == ["first", "second", "third"]
+    assert sorted(kept.name for kept in jars.KEPT.iterdir()) == ["second-3.5", "third-3.5"]
 
 
 def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:

@@ -132,7 +132,8 @@ class TableCreation(OpenTable):
         try:
             return cls.create(spark, path, schema, **arguments)
         except TableExistsError:
-            table = cls.for_path(spark, path)
+            place = path_of(path)
+            table = cls.load(spark, place if "/" in place else f"./{place}")
         return _checked(table, schema, arguments)
 
     @classmethod
@@ -170,14 +171,15 @@ class TableCreation(OpenTable):
         place = None if path is None else path_of(path)
         given = {"table": name, "columns": columns.json(), "partitions": partitions, "if_not_exists": if_not_exists}
         transport.rows("create_table", wire, path=place, **given)
-        table = cls.for_name(spark, name)
+        table = cls.load(spark, name if "." in name or "`" in name else quoted(name))
         return _checked(table, schema, {**arguments, "partition_by": partition_by}) if if_not_exists else table
 
     @classmethod
     def load(cls: type[_T], spark: SparkSession, path_or_name: Place) -> _T:
         """Open a table by its path, or by its name in the session's catalogs.
 
-        A word without a slash is a name or, if no table has that name, a path below the current folder.
+        A word without a slash is a name or, if no table has that name, a path below the current folder: "`trips`" is
+        always a name, and "./trips" a path.
 
         Raises:
             MissingJarError: The session runs without the jar.
@@ -185,29 +187,6 @@ class TableCreation(OpenTable):
         """
         transport, place = transport_for(session_of(spark)), path_of(path_or_name)
         return cls(spark, transport, TableInfo.from_wire(transport.one("describe_table", table=place)))
-
-    @classmethod
-    def for_path(cls: type[_T], spark: SparkSession, path: Place) -> _T:
-        """Open a table by its path; a word is a path below the current folder, although a table may have that name.
-
-        Raises:
-            TableNotFoundError: There is no table at the path.
-        """
-        session, place = session_of(spark), path_of(path)
-        return cls.load(session, place if "/" in place else f"./{place}")
-
-    @classmethod
-    def for_name(cls: type[_T], spark: SparkSession, name: str) -> _T:
-        """Open a table by its name in the session's catalogs, such as ``rides.trips``.
-
-        Raises:
-            TypeError: ``name`` is a path.
-            TableNotFoundError: No table has that name.
-        """
-        session = session_of(spark)
-        if not isinstance(name, str) or ("/" in name and "`" not in name):
-            raise TypeError(f"{name!r} is a path: Table.for_path(spark, path) opens it")
-        return cls.load(session, name if "." in name or "`" in name else quoted(name))
 
     @classmethod
     def exists(cls, spark: SparkSession, path_or_name: Place) -> bool:

@@ -719,7 +719,7 @@ def test_only_the_bridge_knows_the_jvm() -> None:
 #: The public names of a table, and of the objects that it has.
 NAMES = {
     Table: [
-        *("create", "create_or_load", "create_named", "create_for_changes", "load", "for_path", "for_name", "exists"),
+        *("create", "create_or_load", "create_named", "create_for_changes", "load", "exists"),
         *("path", "name", "identifier", "table_type", "version", "record_key", "partition_by", "ordering_by"),
         *("merge_mode", "rule", "index", "schema", "properties", "refresh"),
         *("df", "count", "show", "to_pandas", "to_arrow", "changes", "change_data", "change_data_stream"),

@@ -249,7 +249,7 @@ def test_tables_are_created_once_and_found_by_path_and_name(
     settings = {"record_key": "id", "ordering_by": "ts"}
     Table.create_or_load(spark, path, rows((1, "a", 1, 1.0)), **settings).insert([(1, "a", 1, 1.0)])
     again = Table.create_or_load(spark, path, COLUMNS, **settings)
-    assert (again.count(), Table.exists(spark, path), Table.for_path(spark, path)) == (1, True, again)
+    assert (again.count(), Table.exists(spark, path), Table.load(spark, path)) == (1, True, again)
     with pytest.raises(merganser.ConfigurationConflictError, match="'day'"):
         Table.create_or_load(spark, path, COLUMNS, record_key="day")
     for columns, contradicts in (
@@ -274,16 +274,14 @@ def test_tables_are_created_once_and_found_by_path_and_name(
     try:
         assert (named.partition_by, named.table_type, named.ordering_by) == (("day",), TableType.MERGE_ON_READ, ("ts",))
         assert Table.exists(spark, name)
-        assert Table.for_name(spark, f"default.{name}") == Table.for_name(spark, name) == named
+        assert Table.load(spark, f"default.{name}") == Table.load(spark, f"`{name}`") == named
         assert Table.create_named(spark, name, COLUMNS, if_not_exists=True, partition_by="day", **settings) == named
         with pytest.raises(merganser.ConfigurationConflictError, match="lacks 'note'"):
             Table.create_named(spark, name, f"{COLUMNS}, note string", if_not_exists=True)
         with pytest.raises(merganser.ConfigurationConflictError, match="'fare'"):
             Table.create_named(spark, name, COLUMNS, if_not_exists=True, ordering_by="fare")
-        with pytest.raises(TypeError, match="for_path"):
-            Table.for_name(spark, path)
         with pytest.raises(merganser.TableNotFoundError):
-            Table.for_path(spark, name)
+            Table.load(spark, f"./{name}")
     finally:
         spark.sql(f"DROP TABLE {name}")
     spark.sql(f"CREATE TABLE {name} (id int) USING parquet")

@@ -50,7 +50,7 @@ def test_every_call_works_in_a_thread_without_an_active_session(spark: SparkSess
     try:
         assert in_thread(lambda: Table.exists(spark, name))
         assert in_thread(lambda: Table.load(spark, name)) == table
-        assert in_thread(lambda: Table.for_name(spark, f"default.{name}")).path == table.path
+        assert in_thread(lambda: Table.load(spark, f"default.{name}")).path == table.path
         rows = spark.createDataFrame([(1, "a"), (2, "b"), (3, "c")], COLUMNS)
         assert in_thread(lambda: table.upsert(rows)).inserted == 3
         assert in_thread(lambda: table.update({"v": F.lit("x")}, F.col("id") == 1)).updated == 1

@@ -26,7 +26,7 @@ def tables(spark: SparkSession, changes: DataFrame) -> Table:
     Table.create_or_load(spark, "/lake/trips", changes, record_key="id")
     Table.create_named(spark, "rides.trips", changes.schema, path="/lake/trips", partition_by="day", record_key="id")
     assert Table.exists(spark, "rides.trips")
-    assert Table.for_name(spark, "rides.trips") == Table.for_path(spark, "/lake/trips")
+    assert Table.load(spark, "rides.trips") == Table.load(spark, Path("/lake/trips"))
     return table
 
 

@@ -152,15 +152,24 @@ def publicClasses(base: File): Set[String] =
   IO.readLines(base / "api" / "merganser.txt").filter(_.startsWith("public ")).flatMap(line =>
     "(?:class|interface) (\\S+)".r.findFirstMatchIn(line).map(_.group(1))).toSet
 
+/** What a jar for users has beside its classes or sources. */
+def legalTexts(base: File): Seq[(File, String)] = Seq("LICENSE", "NOTICE").map(name => base / name -> s"META-INF/$name")
+
+/** The jar that users add, or that of its sources: what all three modules have, in one. */
+def allModules(kind: TaskKey[File], ending: String, line: Line, merge: Project, table: Project): Seq[Setting[_]] = Seq(
+  Compile / kind / mappings ++=
+    (merge / Compile / kind / mappings).value ++ (table / Compile / kind / mappings).value ++
+      legalTexts((ThisBuild / baseDirectory).value),
+  Compile / kind / artifactPath := (ThisBuild / baseDirectory).value / "jvm" / ".lines" / line.id /
+    s"merganser-spark-${line.minor}_${line.scala.split('.').take(2).mkString(".")}-${version.value}$ending.jar"
+)
+
 def sparkModule(line: Line, merge: Project, table: Project): Project =
   module("spark", line)
     .dependsOn(table % "compile->compile;test->test")
+    .settings(allModules(packageBin, "", line, merge, table))
+    .settings(allModules(packageSrc, "-sources", line, merge, table))
     .settings(
-      // The jar that users add: the classes of all three modules.
-      Compile / packageBin / mappings ++=
-        (merge / Compile / packageBin / mappings).value ++ (table / Compile / packageBin / mappings).value,
-      Compile / packageBin / artifactPath := (ThisBuild / baseDirectory).value / "jvm" / ".lines" / line.id /
-        s"merganser-spark-${line.minor}_${line.scala.split('.').take(2).mkString(".")}-${version.value}.jar",
       stageJar := {
         val jar    = (Compile / packageBin).value
         val folder = (ThisBuild / baseDirectory).value / "python" / "src" / "merganser" / "jars"

@@ -24,7 +24,8 @@ def sources_stamp() -> str:
     """Changes when a jar built from the sources would."""
     digest = hashlib.sha256()
     files = [*ROOT.glob("jvm/*/src/main/**/*"), *ROOT.glob("tests/conformance/*/*.*a")]
-    files += [*ROOT.glob("benchmarks/costs/**/*.java"), *ROOT.glob("project/*.*"), ROOT / "build.sbt"]
+    files += [*ROOT.glob("benchmarks/costs/**/*.java"), *ROOT.glob("project/*.*")]
+    files += [ROOT / "build.sbt", ROOT / "LICENSE", ROOT / "NOTICE"]
     for file in sorted(file for file in files if file.is_file()):
         digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

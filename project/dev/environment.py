@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from dev.java import find_java
-from dev.layout import ROOT, spark_lines
+from dev.layout import ENVIRONMENTS, spark_lines
 from dev.lock import alone
 from dev.process import Failed, Stop, nothing, run, say
 
@@ -32,7 +32,7 @@ class Environment:
         self.line = line
         self.version = spark_lines()[line]
         self.java_home = find_java(line)
-        self.home = ROOT / f".venv-{line}"
+        self.home = ENVIRONMENTS / f".venv-{line}"
         self.python = self.home / "bin" / "python"
         self._install()
 
@@ -57,8 +57,8 @@ class Environment:
         }
 
     def _install(self) -> None:
-        requirements = (ROOT / "python" / "pyproject.toml").read_text().split("\n[tool.ruff")[0]
-        parts = [requirements, self.version, sys.version, str(ROOT)]
+        requirements = (ENVIRONMENTS / "python" / "pyproject.toml").read_text().split("\n[tool.ruff")[0]
+        parts = [requirements, self.version, sys.version, str(ENVIRONMENTS)]
         stamp = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         if not self._is_installed(stamp):
             with alone(f"set-up of {self.home.name}"):
@@ -83,5 +83,5 @@ class Environment:
         # pyspark is built from its sources, mostly jars: to compress them once more takes half of the time.
         uv += ["--config-settings-package", "pyspark:--build-option=--compression=stored"]
         extras = "test" if self.line.startswith("3.") else "test,connect"
-        run([*uv, "-e", f"{ROOT / 'python'}[{extras}]", f"pyspark=={self.version}"], log, show=nothing)
+        run([*uv, "-e", f"{ENVIRONMENTS / 'python'}[{extras}]", f"pyspark=={self.version}"], log, show=nothing)
         (self.home / "merganser.stamp").write_text(stamp)

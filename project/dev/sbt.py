@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dev.environment import Environment
-from dev.layout import CACHE, ROOT, STATE
+from dev.layout import CACHE, ROOT, SOURCE_DATE_EPOCH, STATE
 from dev.process import Stop, remove, run, say, tried
 
 # Checksum of the launcher of the sbt version in project/build.properties; change both together.
@@ -86,7 +86,7 @@ def sbt(
     launch = ["-jar", sbt_launcher(environment)]
     flags = [*SBT_JVM, *SBT_SETTINGS, f"-Dspark.jars.dir={spark_jars}", *properties]
     flags += os.environ.get("SBT_FLAGS", "").split()
-    variables = environment.variables()
+    variables = environment.variables(SOURCE_DATE_EPOCH=SOURCE_DATE_EPOCH)
     return run([java, *flags, *launch, *commands], "sbt", environment=variables, show=Gist(), folder=folder)
 
 

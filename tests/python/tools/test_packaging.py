@@ -18,8 +18,9 @@ from places import ROOT
 
 import merganser
 from dev.layout import release_version, spark_lines
-from dev.packaging import check_contents, publish
+from dev.packaging import check_contents
 from dev.process import Stop
+from dev.publishing import publish
 from dev.releasing import dated, opened, set_version
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
@@ -88,7 +89,8 @@ def test_the_package_names_every_spark_line_its_licence_and_its_version_once() -
     project = (ROOT / "python" / "pyproject.toml").read_text()
     (lines,) = re.findall(r"^lines = \[(.*?)\]", project, re.MULTILINE)
     assert re.findall(r'"([\d.]+)"', lines) == list(spark_lines())
-    assert (ROOT / "python" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    for name in ("LICENSE", "NOTICE"):
+        assert (ROOT / "python" / name).read_text() == (ROOT / name).read_text()
     assert merganser.__version__ == release_version()
     assert f'ThisBuild / version      := "{release_version()}"' in (ROOT / "build.sbt").read_text()
     assert f"\n## {release_version()} (" in (ROOT / "CHANGELOG.md").read_text()
@@ -96,7 +98,8 @@ def test_the_package_names_every_spark_line_its_licence_and_its_version_once() -
 
 def test_a_wheel_that_lacks_something_is_refused(tmp_path: Path) -> None:
     wheel = tmp_path / "merganser.whl"
-    names = ["merganser/py.typed", f"merganser-{release_version()}.dist-info/licenses/LICENSE"]
+    names = ["merganser/py.typed"]
+    names += [f"merganser-{release_version()}.dist-info/licenses/{name}" for name in ("LICENSE", "NOTICE")]
     names += [f"merganser/jars/merganser-spark-3.5_2.12-{release_version()}.jar"]
     with zipfile.ZipFile(wheel, "w") as archive:
         for name in names:
@@ -116,13 +119,19 @@ def test_a_jar_in_a_maven_repository_depends_on_spark_alone_and_only_where_it_is
     folder = tmp_path / "repository" / "io" / "merganser" / "merganser-spark-4.2_2.13" / "0.1.0"
     pom = folder / "merganser-spark-4.2_2.13-0.1.0.pom"
     assert (folder / built.name).read_bytes() == b"a jar"
-    for file in (pom, folder / built.name):
+    files = [file for file in folder.iterdir() if file.suffix not in (".sha1", ".md5")]
+    assert {file.name.removeprefix(built.stem) for file in files} == {".jar", ".pom", "-cyclonedx.json"}
+    for file in files:
         assert file.with_name(f"{file.name}.sha1").read_text() == hashlib.sha1(file.read_bytes()).hexdigest()
+        assert file.with_name(f"{file.name}.md5").read_text() == hashlib.md5(file.read_bytes()).hexdigest()
     project = ElementTree.parse(pom).getroot()
     (dependency,) = project.iter(f"{POM}dependency")
     found = [dependency.findtext(f"{POM}{name}") for name in ("groupId", "artifactId", "version", "scope")]
     assert found == ["org.apache.spark", "spark-sql_2.13", "4.2.0", "provided"]
     assert project.findtext(f"{POM}licenses/{POM}license/{POM}name") == "Apache-2.0"
+    required = ("name", "description", "url", "developers/developer/name", "scm/connection", "scm/url")  # by Central
+    for path in required:
+        assert project.findtext("/".join(POM + name for name in path.split("/"))), path
 
 
 def test_a_release_dates_the_open_section_and_the_next_one_is_opened_above_it() -> None:

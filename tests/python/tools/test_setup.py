@@ -42,7 +42,18 @@ def test_help_lists_every_command() -> None:
 
     own = ["help", "demo", "cdc", "test", "build", "lint", "fmt", "bench", "shell", "python"]
     programs = ["sql", "submit", "connect", "thrift", "beeline", "clean"]
-    assert listed == [*own, *programs, "wheel", "publish-local", "docs", "api", "newcomer", "sbt", "release"]
+    assert listed == [
+        *own,
+        *programs,
+        "wheel",
+        "publish-local",
+        "docs",
+        "api",
+        "newcomer",
+        "sbt",
+        "artifacts",
+        "release",
+    ]
 
 
 def test_an_unknown_command_is_named_and_sent_to_help() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import pty
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -20,9 +25,10 @@ from pyspark.sql import SparkSession
 
 import merganser
 from merganser._calls import calls
-from merganser.cli import _arguments, commands, main
+from merganser.cli import _arguments, commands, main, setup
 from merganser.cli._arguments import every_option, on_table
 from merganser.cli._run import _quiet_log
+from merganser.diagnosis import Finding
 
 COLUMNS = "id string, amount double, ts long"
 Run = Callable[..., str]
@@ -230,14 +236,27 @@ def test_a_compaction_of_a_copy_on_write_table_has_nothing_to_do(
     assert "COMPACTION_OF_COPY_ON_WRITE" in capsys.readouterr().err
 
 
-def test_the_help_of_all_commands_is_whole_in_a_narrow_terminal(printed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_help_is_cut(printed: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    def squeezed(text: str) -> str:
+        return "".join(text.split())  # words are broken where a column is too narrow for them
+
     shown = printed("--help")
-    assert max(map(len, shown.splitlines())) <= 80
-    words = " ".join(shown.split())
     for name, command in commands().commands.items():
         first = (command.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(".")
-        assert " ".join(first.split()) in words, name
+        assert squeezed(f"{name} {first}") in squeezed(shown), name
+        own = printed(name, "--help")
+        assert max(map(len, [*shown.splitlines(), *own.splitlines()])) <= width
+        assert "…" not in shown + own
+        assert squeezed((command.help or "").replace("\b", "")) in squeezed(own), name
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{name} {option.name}"
+                assert squeezed(option.help) in squeezed(own), f"{name} {option.name}"
+                assert option.opts[0] in own.split()
+    assert "about 5 seconds" in " ".join(shown.split())
 
 
 def test_the_log_of_a_command_is_quiet_unless_it_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +281,85 @@ def test_the_log_of_a_command_is_quiet_unless_it_is_configured(tmp_path: Path, m
         assert os.environ[option] == "-Da=b"
 
 
+def test_a_question_that_is_not_agreed_to_exits_with_130(
+    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = merganser.Table.load(SparkSession.active(), path).history()[-1]
+    terminal = io.StringIO("n\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main(["restore", path, "--to", first.instant]) == 130
+    assert capsys.readouterr().err.endswith("merganser: aborted\n")
+    assert len(merganser.Table.load(SparkSession.active(), path).history()) == 2
+
+
+def test_the_doctor_exits_with_1_where_something_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = [Finding("java", "missing", "There is no Java.")]
+    monkeypatch.setattr(setup, "installed", lambda: missing)
+    assert main(["doctor"]) == 1
+    assert "There is no Java." in capsys.readouterr().out
+
+
+class OwnProcess:
+    """A command in a process of its own. Its standard error is a terminal, so that it has what people see."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._terminal, theirs = pty.openpty()
+        environment = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}  # Java notes it
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "merganser", *arguments, "--master", "local[1]"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            env=environment,
+        )
+        os.close(theirs)
+        self.seen = self._line()
+
+    def _line(self) -> str:
+        line = b""
+        while not line.endswith(b"\n"):
+            line += os.read(self._terminal, 1)
+        return line.decode()
+
+    def end(self, signal_: int | None = None) -> tuple[int, str, str]:
+        """The exit code, what it printed, and what the terminal showed."""
+        if signal_ is not None:
+            self.process.send_signal(signal_)
+        reader = threading.Thread(target=self._read_terminal)
+        reader.start()
+        out, _ = self.process.communicate(timeout=300)
+        reader.join()
+        os.close(self._terminal)
+        return self.process.returncode, out, self.seen
+
+    def _read_terminal(self) -> None:
+        with contextlib.suppress(OSError):  # the terminal's end, where all processes have closed it
+            while part := os.read(self._terminal, 1000):
+                self.seen += part.decode()
+
+
+@pytest.mark.extensive
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [("verify", "check"), ("compact", ""), ("doctor", "java")],
+)
+def test_a_command_of_its_own_process_shows_its_result_and_one_line(
+    spark: SparkSession, tmp_path: Path, command: str, shown: str
+) -> None:
+    place = str(tmp_path / "t")
+    table = merganser.Table.create(spark, place, COLUMNS, record_key="id", table_type="MERGE_ON_READ")
+    for ts in (1, 2):
+        table.upsert([("a", 1.0, ts)])
+    code, out, seen = OwnProcess(command, place).end()
+    remaining = [line.rpartition("\x1b[K")[2].strip() for line in seen.split("\n")]  # without cleared progress
+    assert (code, [line for line in remaining if line]) == (0, ["Starting Spark, about 5 s ..."])
+    assert shown in out
+
+
 @pytest.mark.extensive
 def test_a_command_of_its_own_process_prints_its_result_alone(path: str) -> None:
     command = [sys.executable, "-m", "merganser", "schema", path, "--master", "local[1]"]
@@ -269,3 +367,26 @@ def test_a_command_of_its_own_process_prints_its_result_alone(path: str) -> None
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=environment)
     assert done.stdout.startswith("column")
     assert done.stderr == ""
+
+
+@pytest.mark.extensive
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_repeated_command_that_is_ended_exits_with_0(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    place = str(tmp_path / "t")
+    table = merganser.Table.create(spark, place, COLUMNS, record_key="id", table_type="MERGE_ON_READ")
+    for ts in (1, 2):
+        table.upsert([("a", 1.0, ts)])
+    due = "--option=hoodie.compact.inline.max.delta.commits=1"
+    running = OwnProcess("compact", place, "--every", "1s", "--json", due)
+    assert running.process.stdout is not None
+    assert json.loads(running.process.stdout.readline())  # the first run is done
+    code, out, seen = running.end(getattr(signal, name))
+    assert (code, out, seen.count("\n")) == (0, "", 1)
+
+
+@pytest.mark.extensive
+def test_ctrl_c_exits_with_130(path: str) -> None:
+    running = OwnProcess("read", path, "--where", "reflect('java.lang.Thread', 'sleep', 60000L) is null")
+    code, out, seen = running.end(signal.SIGINT)
+    assert (code, out) == (130, "")
+    assert "Traceback" not in seen

@@ -39,7 +39,8 @@ def commands() -> click.Group:
     top = _Commands(
         "merganser",
         help="Commands for Merganser's tables: merganser COMMAND TABLE, or merganser TABLE COMMAND.",
-        epilog="merganser COMMAND --help has more.",
+        epilog="merganser COMMAND --help has more. "
+        "Commands for a table start Spark first, which takes about 5 seconds, unless --remote names a server.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     for command in (*inspection.COMMANDS, *services.COMMANDS, *setup.COMMANDS):

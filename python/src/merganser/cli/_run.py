@@ -155,6 +155,8 @@ def open_session(request: Request) -> Iterator[SparkSession]:
     if pyspark.SparkContext._active_spark_context is not None:
         yield session("merganser", master=request.master, config=request.conf)
         return
+    if sys.stderr.isatty():
+        print("Starting Spark, about 5 s ...", file=sys.stderr, flush=True)
     with _quiet_log(request.conf):
         spark = session("merganser", master=request.master, config={**_QUIET, **request.conf})
     try:

@@ -168,10 +168,10 @@ def repair(given: Given, what: str, apply: bool, duplicated_partition_path: str 
 
     \b
     WHAT is one of
-      duplicates   keys that are stored more than once are merged into one row
-      orphans      data files that no commit names are deleted
-      partitions   missing metadata files of partitions are added
-      properties   lost or damaged properties of the table are restored
+      duplicates   merge the rows of a key into one
+      orphans      delete data files that no commit names
+      partitions   add missing metadata files of partitions
+      properties   restore lost or damaged table properties
     """
     if duplicated_partition_path is not None and what != "duplicates":
         raise click.UsageError("--partition is an option of 'repair TABLE duplicates'.")

@@ -1,3 +1,4 @@
+# Guarantee (Python): Each call does the same in a classic session and over Spark Connect.
 """A Spark Connect client: statements, data frames and the package's Table against a real server, without a JVM here."""
 
 from __future__ import annotations
@@ -359,6 +360,8 @@ def changes(spark: SparkSession) -> Iterator[str]:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
+# Guarantee (Streams): Spark's declarative pipelines write into tables repeatedly, and AUTO CDC flows apply changes and
+#   deletes in order. Also: test_an_auto_cdc_flow_applies_changes_and_deletes_in_their_order
 @pytest.mark.since("4.2", reason="pipelines in one process")
 def test_a_pipeline_derives_a_table_and_follows_a_stream_again_and_again(
     spark: SparkSession, changes: str, tmp_path: Path

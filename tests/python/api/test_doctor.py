@@ -1,3 +1,5 @@
+# Guarantee (Installing): Importing the package opens no connection; `merganser doctor` names what a session lacks, with
+#   the line that adds it.
 """`merganser.doctor`: what is found, and the line that adds what is missing. And the jar out of an archive."""
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from merganser import Table
 
 
+# Guarantee (Python): Ctrl-C in a write is a `KeyboardInterrupt`, and the write is rolled back.
 def test_ctrl_c_in_a_write_is_a_keyboard_interrupt_that_ends_the_write(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "t", "id string, n int, ts long", record_key="id")
     table.upsert([("a", 1, 1)])

@@ -1,3 +1,5 @@
+# Guarantee (Python): Values, names of columns and folders, options and rules that a program gives are never parsed as
+#   SQL, and no variable is substituted in them, under every setting of the parser, also over Connect.
 """Columns, values and names of a program in statements: none of them is read as SQL, whatever the session's settings.
 
 test_connect.py runs these over Spark Connect.

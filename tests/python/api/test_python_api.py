@@ -383,6 +383,8 @@ def test_a_mistaken_argument_is_answered_with_what_to_give(spark: SparkSession, 
             mistake()
 
 
+# Guarantee (SQL and sessions): A folder with other contents becomes no table unless it is named explicitly. Also:
+#   test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else
 def test_a_folder_of_other_files_becomes_no_table_by_any_way(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     frame = rows((1, "a", 1, 1.0))

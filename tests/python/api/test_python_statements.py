@@ -34,6 +34,8 @@ def trips(spark: SparkSession, rows: Rows, path: str) -> Table:  # noqa: F811
 # ---- merge
 
 
+# Guarantee (Python): A merge has every clause of SQL, with strings and columns, and shows the statement that runs.
+#   Also: test_a_merge_shows_its_statement_which_runs_as_it_is
 def test_a_merge_has_every_clause_of_sql_with_strings_and_columns(trips: Table, rows: Rows) -> None:  # noqa: F811
     changes = rows((1, "a", 6, 1.5), (2, "a", 6, -1.0), (5, "a", 1, 5.0), (6, "a", 1, -6.0))
     merge = (
@@ -242,6 +244,8 @@ def test_the_schema_is_that_of_now_whoever_changed_it(spark: SparkSession, trips
 # ---- tables
 
 
+# Guarantee (Writes): Where Python opens a table instead of creating it, the table has the settings and columns of the
+#   call, or more and wider ones, or the call is refused. Also: SchemaEvolutionSuite
 def test_tables_are_created_once_and_found_by_path_and_name(
     spark: SparkSession, rows: Rows, path: str, tmp_path: Path  # noqa: F811
 ) -> None:  # fmt: skip
@@ -374,6 +378,8 @@ def test_what_cannot_be_meant_is_answered_with_what_to_give(trips: Table, spark:
     assert trips.count() == 4
 
 
+# Guarantee (Python): Our errors have their class, condition and a short message in statements, writers and reads, also
+#   over Connect. Also: test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words
 def test_errors_of_statements_and_writers_are_ours_in_short_words(
     spark: SparkSession, trips: Table, rows: Rows  # noqa: F811
 ) -> None:  # fmt: skip

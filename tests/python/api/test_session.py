@@ -84,6 +84,8 @@ PROGRAM = """
 """
 
 
+# Guarantee (SQL and sessions): A running session is used as it is, or refused and left unchanged; settings of
+#   spark-submit are retained.
 @pytest.mark.extensive
 def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_is_kept(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(PROGRAM))

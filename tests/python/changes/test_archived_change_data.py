@@ -67,6 +67,8 @@ CASES = [
 ]
 
 
+# Guarantee (Change data): Archiving changes no answer of a window whose files are retained, in every version, around
+#   savepoints and where writes overlap. Also: ArchivedWindowsSuite, ArchivedHistoriesSuite
 @pytest.mark.extensive
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "index", "version", "operation"), CASES)

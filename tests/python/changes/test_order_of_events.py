@@ -107,6 +107,8 @@ def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
     assert applied(spark, tmp_path / "t", "debezium_postgres", *seen) == [(1, "read"), (2, "since")]
 
 
+# Guarantee (Change events): Loaded rows without a position are older than every change of their key; `sequence_by`
+#   orders envelopes without one. Also: test_the_frames_own_column_orders_envelopes_that_have_no_position
 def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSession, tmp_path: Path) -> None:
     """Flink CDC reads the rows of MySQL's tables with an empty file and position 0."""
     values = [
@@ -127,6 +129,10 @@ def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSessio
     assert applied(spark, tmp_path / "flat", "debezium_flattened", *flat) == [(1, "changed")]
 
 
+# Guarantee (Change events): In a table of `create_for_changes`, an event after a newer delete of its row is late, if
+#   deletes are retained and the partition is part of the key ([decision
+#   170](design/deletes.md#170-tables-for-changes-retain-deletes)). Also:
+#   test_a_delete_without_a_partition_leaves_none_if_its_row_is_not_stored
 @pytest.mark.parametrize("table_type", list(TableType))
 def test_an_insert_that_comes_a_batch_after_its_delete_is_late_unless_deletes_are_not_retained(
     spark: SparkSession, tmp_path: Path, table_type: TableType

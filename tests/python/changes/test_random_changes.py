@@ -57,6 +57,11 @@ def folded(changes: list[Change]) -> list[tuple[Any, ...]]:
     return sorted(rows.values())
 
 
+# Guarantee (Change events): Change events in any order, repeated and in any batches make the table that a fold of the
+#   source's history makes, with deletes, changed keys and unavailable values; what cannot be applied is an error, or in
+#   a quarantine with its reason. Also: test_events_of_each_tool_in_any_order_make_the_tables_rows,
+#   test_a_stream_that_fails_after_a_commit_applies_nothing_twice_when_it_is_restarted,
+#   test_events_that_cannot_be_applied_are_refused_or_set_aside_with_their_reasons
 @pytest.mark.extensive
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["cow", "mor"])

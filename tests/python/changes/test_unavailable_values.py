@@ -39,6 +39,10 @@ def content(table: Table) -> list[tuple[Any, ...]]:
     return sorted(tuple(one) for one in table.df().select("id", "status", "note").collect())
 
 
+# Guarantee (Change events): The placeholder of an unavailable value is never stored, a type that changes at the source
+#   changes no value, and the source of a batch is read once. Also:
+#   test_an_event_whose_value_is_out_of_reach_is_refused_by_name,
+#   test_columns_are_widened_and_only_values_that_do_not_fit_are_refused, test_the_source_is_read_once
 @pytest.mark.extensive
 def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one")), ("c", 11, row(2, "two"))), preset=PRESET)

@@ -76,6 +76,10 @@ def test_alter_table_adds_no_mark_of_another_type(sql: Sql) -> None:
     assert sql.spark.table(name).columns[-3:] == ["mark", FLAG, "later"]
 
 
+# Guarantee (Writes): A column that marks deletes is found in any case, also by the stars of a `MERGE`; one that is not
+#   boolean is refused. Also: test_a_star_of_a_merge_deletes_marked_rows_of_a_table_without_the_mark,
+#   test_a_mark_of_another_type_is_refused_by_each_write_instead_of_an_update,
+#   test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column, FrameCheckSuite
 @pytest.mark.parametrize("way", ["create", "statement", "select", "add", "rename"])
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_a_stored_mark_has_the_name_that_readers_look_for_in_whichever_case_it_was_made(

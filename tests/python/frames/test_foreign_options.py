@@ -50,6 +50,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
     return Table.load(spark, str(tmp_path / "t"))
 
 
+# Guarantee (Writes): An option that has an effect only in Hudi is reported by the write, once.
 def test_a_write_reports_once_what_a_job_may_miss_of_hudi_and_so_does_sql(
     spark: SparkSession, sql: Sql, table: Table
 ) -> None:

@@ -49,6 +49,13 @@ def nothing_happens(path: Path, action: Callable[[], object], condition: str, *m
     assert listing(path) == before
 
 
+# Guarantee (Tables of other engines): A table whose single COMPLEX keys lack the column's name is written in that form
+#   and not upgraded; one that was upgraded or has both forms refuses writes that would double a key ([decision
+#   155](design/layout-and-trust.md#155-forms-of-stored-keys-and-paths)). Also:
+#   test_a_table_that_another_engine_has_upgraded_so_is_not_written_by_any_way,
+#   test_a_table_with_single_keys_in_both_forms_is_not_written_by_what_looks_up_keys,
+#   test_the_form_of_keys_that_only_logs_have_is_the_one_that_a_write_takes,
+#   test_single_keys_without_their_name_are_not_taken_to_version_9_by_either_engine_and_doubled_by_none_of_ours
 @pytest.mark.parametrize(("version", "kind"), [("6", MOR), ("8", COW)])
 def test_a_table_whose_single_keys_lack_their_name_is_not_upgraded_until_its_rows_are_replaced(
     spark: SparkSession, tmp_path: Path, version: str, kind: str

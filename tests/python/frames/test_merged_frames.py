@@ -25,6 +25,8 @@ def rows(found: DataFrame) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in found.collect())
 
 
+# Guarantee (Python): DataFrames merged without a table give the rows that a table would have. Also:
+#   test_the_result_is_a_frame_like_any_other
 @pytest.mark.e2e
 @pytest.mark.parametrize("rule", [r for r in RULES if r.name in SOME], ids=lambda rule: rule.name)
 def test_batches_merged_one_after_the_other_and_all_combined_give_what_the_fold_gives(

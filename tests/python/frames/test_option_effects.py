@@ -269,6 +269,7 @@ SEEN = {
 }
 
 
+# Guarantee (Writes): Each documented option has its documented effect.
 def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
     page = (ROOT / "docs" / "config.md").read_text()
     documented = set(re.findall(r"^- \*\*`([^`]+)`\*\*", page, re.M))

@@ -1,3 +1,6 @@
+# Guarantee (Writes): A write, statement or call that is refused names what to write instead, and that works. Also:
+#   test_a_frame_of_narrower_types_is_widened_and_what_its_structs_lack_is_null_on_request, test_statement_remedies,
+#   test_mistakes
 """A write that is refused says what to do, and that works."""
 
 from __future__ import annotations

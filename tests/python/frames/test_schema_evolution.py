@@ -141,6 +141,10 @@ def test_a_frame_of_text_does_not_turn_numbers_into_text_unless_asked_and_what_i
     assert rows_of(table.df()) == [("a", "10.5", 2, None), ("b", "1.0", 1 << 40, 1)]
 
 
+# Guarantee (Writes): A job can keep writing without a column that was added later, by path, by name (Spark 4) and by
+#   the stars of a `MERGE`; stored values stay. Also:
+#   test_a_writer_by_name_goes_on_without_columns_that_were_added_and_must_bring_the_others,
+#   test_merge_stars_go_on_without_columns_that_were_added_after_the_table_was_made
 def test_a_writer_goes_on_without_the_columns_that_were_added_after_its_job_was_made(
     spark: SparkSession, sql: Sql, tmp_path: Path, kind: str
 ) -> None:

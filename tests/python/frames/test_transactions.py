@@ -99,6 +99,8 @@ def test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_cou
     assert sql.commits(table) == commits
 
 
+# Guarantee (SQL and sessions): Options and the transaction of a statement hold for it alone; a misspelt option is
+#   refused.
 def test_statements_of_python_and_run_statement_take_options_and_a_transaction_of_their_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:

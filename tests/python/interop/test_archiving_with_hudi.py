@@ -31,6 +31,8 @@ if os.environ.get("MERGANSER_FULL"):
     TABLES += [(MOR, 9), (COW, 9), (COW, 8), (MOR, 6)]
 
 
+# Guarantee (Services): Hudi reads what Merganser archived, in versions 6, 8 and 9, and each continues the other's
+#   history.
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_hudi_and_we_archive_one_table_in_turns_and_both_find_every_commit(

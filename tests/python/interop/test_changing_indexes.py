@@ -98,6 +98,10 @@ MORE = {
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 
+# Guarantee (Tables of other engines): A table that engines write with different indexes, or only to logs, loses no row
+#   and gets no second row of a key from our writes. Also:
+#   test_a_key_that_hudi_put_into_another_bucket_than_its_own_is_updated_there_and_new_keys_go_to_their_own,
+#   test_keys_that_hudi_inserted_into_logs_are_found_by_upserts_and_merges_of_a_table_that_does_not_name_its_index
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in PAIRS if FULL or name not in MORE])
 def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each_key(

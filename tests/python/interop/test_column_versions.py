@@ -116,6 +116,11 @@ if os.environ.get("MERGANSER_FULL"):
     VARIANTS += [(MOR, 9, "parquet"), (COW, 6, "avro"), (MOR, 8, "avro")]
 
 
+# Guarantee (Tables of other engines): Columns that Hudi or our `ALTER TABLE` renamed, dropped, moved or retyped are
+#   read and written by their ids in both engines. Also:
+#   test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_log_blocks, InternalSchemaSuite,
+#   test_versions_that_are_begun_here_are_continued_by_hudi_with_and_without_its_setting,
+#   test_columns_that_an_alter_table_of_ours_retypes_beyond_sparks_wider_types_are_read_alike_by_hudi
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version", "blocks"), VARIANTS)
 def test_a_table_whose_columns_hudi_changed_is_read_and_written_by_their_ids_and_by_hudi_from_then_on(

@@ -75,6 +75,11 @@ SPLIT = [9, 6] if FULL else [9]
 CREATED = [9, 8, 6] if FULL else [8, 6]
 
 
+# Guarantee (Tables of other engines): Both engines find each other's keys in consistent-hashing, partition-level and
+#   plain buckets, also after splits and overwrites; Hudi needs no options of the index. Also:
+#   test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_also_after_overwrites_and_drops,
+#   test_partitions_have_the_numbers_of_buckets_of_the_rule_by_which_hudi_writes_them,
+#   test_hudi_compacts_and_writes_our_bucket_table_without_options_of_the_index
 @pytest.mark.parametrize("version", SPLIT)
 def test_keys_of_hudis_consistent_buckets_are_found_by_us_and_by_hudi_before_and_after_a_bucket_is_split(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: int

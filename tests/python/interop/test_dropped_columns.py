@@ -45,6 +45,11 @@ def same(ours: MerganserEngine, hudi: HudiEngine, path: Path) -> list[list[objec
     return mine.business
 
 
+# Guarantee (Tables of other engines): Tables whose base files lack the partition columns or the keys are read and
+#   written by both engines in turn. Also:
+#   test_a_table_that_we_create_without_partition_columns_in_its_files_is_read_and_written_by_hudi, DerivedColumnsSuite,
+#   test_a_table_of_hudis_without_stored_keys_is_read_and_each_engine_finds_the_keys_of_the_other,
+#   test_a_table_that_we_create_without_stored_keys_is_read_and_written_by_hudi
 def test_a_table_of_hudis_without_partition_columns_in_its_files_is_read_from_its_paths_and_written_by_both(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:

@@ -67,6 +67,9 @@ def ways_to_write(ours: MerganserEngine, path: Path) -> dict[str, Callable[[], A
     }
 
 
+# Guarantee (Tables of other engines): Every property of Hudi 1.2.0 is handled, harmless or refused by name; an unknown
+#   one refuses writing. Also:
+#   test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_way_to_read_and_write
 def test_every_property_folder_and_action_that_hudi_has_a_name_for_has_a_treatment(
     spark: SparkSession, hudi: HudiEngine
 ) -> None:

@@ -171,6 +171,11 @@ def rows(played: Any, name: str) -> dict[str, Any]:
     return {key: each for key, each in played[name].items() if not key.endswith("stored")}
 
 
+# Guarantee (Merge rules): Payload classes and mergers compiled against Hudi (0.9.0 to 1.2.0) run unchanged beside its
+#   jar, and give the rows of its copy-on-write tables on every path. Also:
+#   test_a_merger_of_avro_records_or_of_hudi_1_0_gives_the_same_rows_as_one_of_rows,
+#   test_classes_compiled_against_an_older_release_run_beside_its_jar,
+#   test_payloads_compiled_against_the_first_release_run_beside_the_jar_of_the_newest
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", BY_BOTH)
 def test_a_class_made_for_hudi_gives_the_rows_of_hudis_copy_on_write_on_every_path_of_either_engine(
@@ -208,6 +213,7 @@ def test_what_a_payload_writes_into_the_stored_record_is_kept(played: Any) -> No
         assert readers["merganser"] == expected, place
 
 
+# Guarantee (Merge rules): Every payload class of Hudi 1.2.0 has a rule, or is refused with the setting to use instead.
 def test_every_payload_class_in_hudis_jar_has_a_rule_or_a_setting_to_use_instead(
     classes: Path, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,3 +1,5 @@
+# Guarantee (Tables of other engines): Tables that Hudi and hudi-rs wrote are read, and ours by them; Hudi can continue
+#   ours. Also: test_golden_tables
 """Tables that our engine writes, read by the real Hudi and by hudi-rs, and written on by Hudi."""
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ def by_us(ours: MerganserEngine, table: Path) -> list[tuple[Any, ...]]:
     return sorted((image(row) for row in found.collect()), key=str)
 
 
+# Guarantee (Change data): Hudi reads the change data of our tables, and we read Hudi's.
 @pytest.mark.parametrize(
     ("kind", "mode"),
     # A log of a merge-on-read table has no change file, whatever the mode.

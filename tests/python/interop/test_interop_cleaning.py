@@ -1,3 +1,4 @@
+# Guarantee (Services): Either engine completes a clean of the other, and reads, writes and cleans on after it.
 """Cleans of both engines on one table: each reads, writes and cleans on after the other, in the middle of one too."""
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ ITEM = "id int, name string, qty bigint, ts bigint"
 RULE = {"merganser.rule.column.qty": "sum"}
 
 
+# Guarantee (Merge rules): Hudi fails where it would have to merge by a column rule, and reads compacted tables
+#   correctly.
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_hudi_fails_where_it_would_have_to_merge_by_a_column_rule_and_reads_what_is_compacted(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str

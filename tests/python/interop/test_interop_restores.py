@@ -29,6 +29,8 @@ def rows(ts: int) -> list[list[object]]:
     return [[1, f"v{ts}", ts, "a"], [2, f"v{ts}", ts, "b"]]
 
 
+# Guarantee (Tables of other engines): Each engine writes, cleans, archives and restores on after restores and rollbacks
+#   of the other.
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
 def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(

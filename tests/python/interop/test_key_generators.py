@@ -1,3 +1,5 @@
+# Guarantee (Tables of other engines): Keys and paths of each key generator are Hudi's, on its tables and ours, so that
+#   no key is stored twice. Also: test_golden_tables
 """Key generators by the names that Hudi has for them, and forms of keys that no table stores.
 
 The tables of each generator are golden stories: Hudi's are written by us, and ours by Hudi.

@@ -1,3 +1,5 @@
+# Guarantee (Tables of other engines): A table without key columns gives each inserted row its own key, the same if a
+#   task runs again; each engine continues with the other's. Also: GeneratedKeysSuite
 """Tables without record key columns, as in Hudi's quick start: each inserted row gets a key of its own."""
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ def options(kind: str, payload: str) -> dict[str, Any]:
     }
 
 
+# Guarantee (Merge rules): Under a partial update mode, the values that Hudi takes for missing are missing, schema
+#   defaults too.
 @pytest.mark.sampled
 @pytest.mark.parametrize("payload", ["PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"])
 def test_values_that_are_defaults_of_the_tables_schema_are_missing_where_hudi_takes_them_for_missing(

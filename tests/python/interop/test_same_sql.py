@@ -1,3 +1,5 @@
+# Guarantee (Tables of other engines): Statements, session settings and options give the rows, columns and errors of
+#   Hudi 1.2.0, except for those in `tests/interop/sql/differences.json`, with the reason.
 """The same statements on two engines: Hudi 1.2.0 and ours, with the same outcomes or with a reason in the list.
 
 tests/interop/sql/README.md describes sequences, record and list. Hudi itself plays a tenth of the sequences again,

@@ -112,6 +112,8 @@ def test_a_statement_reads_the_changes_of_the_table_that_it_writes(sql: Sql, tmp
     assert found(table.df()) == [("a", "all"), ("b", "all")]
 
 
+# Guarantee (Change data): Only file groups to which the window's commits wrote are listed and opened. Also:
+#   OperationCostSuite
 def test_only_file_groups_and_partitions_with_changes_are_read(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     schema = "id int, part string, v string"
@@ -190,6 +192,9 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
     return [service.__name__ for service in ran], clustered
 
 
+# Guarantee (Change data): An incremental query returns the rows whose last change was committed in its window, whole,
+#   and no others, under each kind of rule, whatever services run between the writes; Hudi's query of the window returns
+#   the same. Also: test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_finds
 @pytest.mark.parametrize(("rule", "kind"), CASES)
 def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
     spark: SparkSession, tmp_path: Path, rule: Rule, kind: str
@@ -243,6 +248,8 @@ def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
 # --- what cannot be answered -------------------------------------------------------------------------------------
 
 
+# Guarantee (Change data): A window that cannot be read in full is an error before the read, which names the setting or
+#   the time to use. Also: CommitWindowSuite
 def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_path: Path) -> None:
     spark = sql.spark
     table = create(spark, tmp_path / "t", COW)

@@ -251,6 +251,8 @@ def test_the_commit_of_a_row_that_a_late_version_filled_is_the_same_whatever_is_
     assert rows.where(f"_hoodie_commit_time > '{whole[2]}'").count() == 1
 
 
+# Guarantee (Size): A join prunes partitions by its other side, equal scans share an exchange, and the estimated size of
+#   a scan counts logs and the columns read. Also: test_two_equal_scans_of_one_query_share_an_exchange, ScanSizeSuite
 def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: SparkSession, tmp_path: Path) -> None:
     day_ms = 86_400_000
     options = {KEY: "id", ORDERING: "ts", "hoodie.datasource.write.keygenerator.type": "TIMESTAMP", PARTITION: "ms"}

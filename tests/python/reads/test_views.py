@@ -69,6 +69,8 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+# Guarantee (Reads): Meta columns are found behind temporary views too, and no other query of a view changes. Also:
+#   test_views_are_as_before_elsewhere
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_of_a_view_has_the_meta_columns_that_it_names(spark: SparkSession, table: Table, query: str) -> None:
     assert [tuple(row) for row in spark.sql(query).collect()] == QUERIES[query]

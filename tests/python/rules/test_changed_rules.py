@@ -30,6 +30,11 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[Any, ...]) -> str:
     return table.upsert(frame(spark, rows, COLUMNS)).instant
 
 
+# Guarantee (Merge rules): Changing a rule changes no stored row, and each version is merged by the rule under which it
+#   was written; no write changes a rule, and a statement that the rule would merge wrongly is refused. Also:
+#   test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs,
+#   test_a_rule_is_repeated_or_refused_by_later_writes,
+#   test_merge_adds_what_it_assigns_and_update_assigns_columns_that_are_replaced
 @pytest.mark.extensive
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession, tmp_path: Path, kind: str) -> None:

@@ -82,6 +82,9 @@ class Counted:
         return {row[0]: row[1] for row in self.sql.run(f"SELECT id, v FROM {self.table}")}
 
 
+# Guarantee (Counts, dry runs and explanations): A statement counts what the table's own rule does; rows that the rule
+#   has not decided yet count as appended. Also:
+#   test_rows_that_meet_others_of_their_key_before_they_are_read_are_appended
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "rule"), CASES)
 def test_update_delete_and_merge_count_what_readers_then_see(sql: Sql, kind: str, rule: Rule) -> None:

@@ -109,6 +109,22 @@ def agree(found: Mapping[str, Row], expected: Mapping[str, Row], path: str) -> N
     assert not wrong, f"{path}: seeds {seeds}; key: (found, expected) {shown}"
 
 
+# Guarantee (One result): The same changes give the same rows, whether they are combined in a batch, merged on write,
+#   compacted or merged when read, under every rule and on both types of tables (exceptions: [below](#not-promised)).
+#   Also: HistoriesSuite, WholePathSuite
+# Guarantee (One result): The changes of a window, applied to the rows before it, give the rows after it, under every
+#   rule; rows that a write left unchanged are not among them. Also:
+#   test_changes_that_no_file_has_give_what_the_fold_gives, GroupChangesSuite
+# Guarantee (Merge rules): Under column rules, late-arriving and partial rows, deletes and moves between partitions give
+#   the same row on every path, to the last bit. Also: HistoriesSuite, WritesSuite, ColumnFunctionSuite,
+#   test_a_read_of_some_columns_gives_what_a_read_of_all_does,
+#   test_a_row_that_moves_to_another_partition_takes_its_sum_along
+# Guarantee (Merge rules): A delete has the same effect on column groups and on the row on every path, also if it is
+#   late for some groups only; SQL `DELETE` removes the row. Also: HistoriesSuite, WritesSuite, DeletesSuite,
+#   test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same
+# Guarantee (Merge rules): A row and its retraction add nothing to a sum, in either order, on every path; a rule that
+#   cannot undo a retraction is refused. Also: RuleCheckSuite,
+#   test_a_rule_that_cannot_take_retractions_back_is_refused_with_the_column
 @pytest.mark.sampled
 @each_rule
 def test_every_path_gives_what_the_fold_gives(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:

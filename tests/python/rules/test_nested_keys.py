@@ -1,3 +1,5 @@
+# Guarantee (Writes): Record key, partition and ordering fields may be inside structs, on every path and in SQL; a
+#   change of the key is refused.
 """Record key, partition and ordering fields inside structs, on every path, with SQL and with Hudi on the other side."""
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ def row(key: int, v: str | None, ts: int | None, deleted: bool = False) -> tuple
     return (key, v, (f"s{key}", None if ts is None else (ts,)), deleted)
 
 
+# Guarantee (Merge rules): Rows are ordered by one or several fields, inside structs too, on every path and in SQL.
+#   Also: test_statements_order_rows_by_a_field_inside_structs
 @pytest.mark.e2e
 @each_type
 def test_rows_merge_by_a_field_inside_structs_when_combined_written_read_and_compacted(
@@ -87,6 +89,8 @@ def test_statements_order_rows_by_a_field_inside_structs(sql: Sql, kind: str) ->
         assert sql.rows(table, "id, v, meta.ts") == expected
 
 
+# Guarantee (Merge rules): An event-time table without an ordering field merges by commit time, and each write warns
+#   about it.
 @each_type
 def test_a_table_for_event_time_without_an_ordering_field_is_a_warning_at_each_write(
     spark: SparkSession, tmp_path: Path, table_type: str

@@ -30,6 +30,10 @@ def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) 
     return table.upsert(spark.createDataFrame([("a", n)], "id string, n long"), options=without)
 
 
+# Guarantee (Services): By default the timeline and the files stay bounded, however long a table is written; nothing is
+#   archived that a savepoint, a pending instant or the schema needs, and no commit is lost if a file-system operation
+#   of it fails. Also: ArchiveFaultsSuite, ArchivingSuite, test_forty_upserts_leave_the_files_of_the_retained_commits,
+#   test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes_nothing
 @pytest.mark.extensive
 def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_found(
     spark: SparkSession, tmp_path: Path

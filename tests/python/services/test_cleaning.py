@@ -125,6 +125,9 @@ def test_the_policy_and_its_numbers_are_taken_from_the_table_and_its_older_names
     assert len(data_files(tmp_path / "e")) == 2
 
 
+# Guarantee (Services): A read that was planned before a clean, or goes back before it, finishes or names the setting to
+#   raise. Also: test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise,
+#   CleanedWhileReadSuite
 def test_a_read_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
     spark: SparkSession, tmp_path: Path
 ) -> None:

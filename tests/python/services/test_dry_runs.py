@@ -171,6 +171,9 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
     assert listing(path) == files
 
 
+# Guarantee (Counts, dry runs and explanations): A comparison of rules has the rows of a table with the other rule,
+#   where all versions are retained, and lists what it could not see. Also:
+#   test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge
 def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has(
     spark: SparkSession, tmp_path: Path
 ) -> None:

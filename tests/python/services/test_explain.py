@@ -71,6 +71,8 @@ def test_the_page_runs_and_says_why_a_late_version_lost(
     assert names["table"].inspect.explain_df(1).columns == whole.columns
 
 
+# Guarantee (Counts, dry runs and explanations): The explanation of a record opens only files that can hold its key.
+#   Also: test_ranges_and_filters_leave_the_files_that_can_hold_a_key, RecordHistorySuite
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_a_key_is_found_in_its_bucket_and_no_other_file_is_opened(
     spark: SparkSession, tmp_path: Path, kind: str

@@ -36,6 +36,12 @@ def stored(spark: SparkSession, table: Table) -> list[int]:
     return sorted(row["id"] for row in spark.read.parquet(*files).select("id").collect())
 
 
+# Guarantee (Repairs and restores): A repair of duplicates leaves one row of each key, by the table's rule and in its
+#   bucket, or all copies if it fails; Hudi reads, writes and compacts the table afterwards. Also: RepairFaultsSuite,
+#   test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_cleans_the_table,
+#   test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_groups_are_removed,
+#   test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again,
+#   test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_put_into_them
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])

@@ -33,6 +33,10 @@ def names(table: Table, **read: str) -> list[str]:
     return sorted(row["name"] for row in table.df(**read).collect())
 
 
+# Guarantee (Counts, dry runs and explanations): A dry run of a restore, rollback or repair counts all rows, shows those
+#   that differ, before and after, and changes nothing. Also:
+#   test_the_newest_write_is_rolled_back_and_its_rollback_shown,
+#   test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_one_was
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, tmp_path: Path, kind: str) -> None:

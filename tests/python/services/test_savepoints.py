@@ -27,6 +27,9 @@ def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> T
     return Table.load(spark, str(path))
 
 
+# Guarantee (Repairs and restores): A savepoint keeps its version readable, whatever is cleaned and archived, until it
+#   is deleted; each engine respects those of the other, and one that failed half-way can be deleted. Also:
+#   test_each_engine_retains_and_deletes_the_savepoints_of_the_other, SavepointsSuite
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(

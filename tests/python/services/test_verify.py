@@ -1,3 +1,5 @@
+# Guarantee (Counts, dry runs and explanations): A verification names each kind of damage, and finds nothing in
+#   undamaged tables, ours or Hudi's. Also: RowChecksSuite, WholePathSuite
 """Verification of tables: each kind of damage is found by name, and tables without damage have none; operating.md."""
 
 from __future__ import annotations

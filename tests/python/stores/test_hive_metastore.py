@@ -1,3 +1,5 @@
+# Guarantee (Writes): After every commit and `ALTER TABLE` a plain Hive client sees the table; a failed registration
+#   leaves the commit, and the next one catches up. Also: test_hive_sync_statements
 """Tables that a write registers in a Hive metastore, as a plain Hive client sees them."""
 
 from __future__ import annotations

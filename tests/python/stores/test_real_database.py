@@ -48,6 +48,8 @@ RUNS = [SHORT, pytest.param(LONG, marks=pytest.mark.e2e)] if FULL else [SHORT]
 ONE_OF_THEM = names() if FULL else ["postgres"]
 
 
+# Guarantee (One result): The tables of a PostgreSQL (with `--full`, a MariaDB too) that Debezium follows equal it in
+#   every row, value and type, after Debezium and Spark were killed and the server crashed during transactions.
 @pytest.mark.parametrize("database", ONE_OF_THEM)
 @pytest.mark.parametrize("arguments", RUNS)
 def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_the_server(

@@ -119,6 +119,10 @@ def rows_at(ts: int, count: int = 20) -> list[list[Any]]:
     return [[i, f"{i} at {ts}", ts, f"p{i % 2}"] for i in range(count)]
 
 
+# Guarantee (Concurrent writers): In S3 commits and locks are conditional creates, and a lost response neither fails a
+#   write nor repeats it; where `s3a` lacks them, several writers are refused. Also:
+#   test_a_lost_answer_of_the_store_is_neither_a_failed_write_nor_a_second_one,
+#   test_where_s3a_creates_nothing_on_condition_several_writers_are_refused_by_name_and_one_writes
 @pytest.mark.parametrize("kind", ["cow", "mor"] if os.environ.get("MERGANSER_FULL") else ["mor"])
 def test_a_table_in_s3_is_written_read_and_compacted_and_its_commits_are_created_on_condition(
     store: Store, kind: str
@@ -188,6 +192,12 @@ def test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_h
     assert store.read(path) == rows_at(4)
 
 
+# Guarantee (Concurrent writers): Hudi's lock providers and ours exclude each other: writers of both engines, in turn
+#   and at once on the same file groups, lose and double no row. Also:
+#   test_two_writers_at_once_under_hudis_storage_based_lock_lose_nothing,
+#   test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_has_the_same_form, StoragesSuite,
+#   test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row,
+#   test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it, test_our_writes_and_hudis_at_once_are_all_there
 def test_hudis_own_storage_based_lock_and_ours_exclude_each_other(store: Store, tmp_path: Path) -> None:
     path = f"s3a://{LAKE}/shared"
     store.upsert(path, rows_at(1), **COW, **STORAGE_LOCK)

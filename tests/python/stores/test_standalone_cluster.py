@@ -186,6 +186,9 @@ def one_of_each_group(files: set[Path]) -> bool:
     return len(groups) == len(files) > 0
 
 
+# Guarantee (Failures): On a cluster each row is there once, and no file of a lost attempt, if a task fails, an executor
+#   is killed or a speculative attempt runs. Also:
+#   test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts
 #: Tasks that write logs are the same with each index; with buckets they may also write to a file group that is new.
 #: Merge-on-read tables without buckets run with MERGANSER_FULL=1, and in the next test.
 @pytest.mark.sampled

@@ -28,6 +28,10 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[int, int, str]) -> st
     return table.upsert(spark.createDataFrame(rows, SCHEMA)).instant
 
 
+# Guarantee (Streams): The changes of all micro-batches of a stream of change data, applied to an empty copy, give the
+#   table, each change once, across restarts, services and kills at any step. Also:
+#   test_changes_begin_with_the_next_commit_or_after_a_time_with_all_that_each_commit_changed,
+#   test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once
 @pytest.mark.extensive
 @pytest.mark.e2e
 @each_kind

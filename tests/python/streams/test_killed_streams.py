@@ -111,6 +111,10 @@ def chosen(found: list[Left], expected: set[str]) -> list[Left]:
     return [lefts[len(lefts) // 2] for lefts in each]
 
 
+# Guarantee (Streams): A stream into a table, or from one table into another, that is killed at any step of a
+#   micro-batch and restarted loses nothing and writes nothing twice. Also:
+#   test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice,
+#   test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice
 def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:

@@ -37,6 +37,9 @@ def newest_metadata(spark: SparkSession, path: Path) -> dict[str, Any]:
     return commit_metadata(spark, path / ".hoodie" / "timeline" / timeline(path)[-1])["extraMetadata"]
 
 
+# Guarantee (Streams): Each micro-batch is one commit under the table's rule; a repeated one writes nothing, also after
+#   its commit was archived. Also: test_a_micro_batch_is_recognized_after_its_commit_was_archived,
+#   test_update_mode_writes_the_changed_groups_and_complete_mode_replaces_the_table
 @pytest.mark.e2e
 @each_kind
 def test_micro_batches_merge_under_the_tables_rule_and_a_repeated_one_writes_nothing(

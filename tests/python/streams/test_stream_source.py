@@ -50,6 +50,9 @@ def batches(folder: Path) -> int:
     return len([f for f in (folder / "checkpoint" / "commits").iterdir() if f.name.isdigit()])
 
 
+# Guarantee (Streams): A stream from a table returns its rows once, then those that commits changed, and nothing of
+#   services; limits count file groups of the snapshot, then commits. Also:
+#   test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_limits
 @pytest.mark.e2e
 @each_kind
 def test_a_stream_returns_the_snapshot_and_then_what_commits_changed_and_nothing_of_services(
@@ -160,6 +163,9 @@ def test_a_stream_returns_the_meta_columns_that_it_selects(spark: SparkSession, 
     assert read(spark, tmp_path) == [(1, 1, second), (2, 1, first), (2, 1, third)]
 
 
+# Guarantee (Streams): Changed columns, cleaned files and commits that were taken back are errors with a remedy. Also:
+#   test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so, TakenBackSuite,
+#   test_a_stream_whose_changes_were_cleaned_or_whose_columns_changed_says_so
 def test_a_change_of_columns_stops_a_running_stream_and_a_restart_returns_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,3 +1,7 @@
+# Guarantee (Installing): Every command is documented, with its exit codes, and prints its result and nothing else,
+#   unless something is wrong, but for one line on a terminal while Spark starts. Also:
+#   test_a_command_of_its_own_process_prints_its_result_alone,
+#   test_a_command_of_its_own_process_shows_its_result_and_one_line
 """The commands that look at a table, its savepoints, restores and repairs, and those of the installation."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# Guarantee (Installing): A wheel is not built without a Spark line's jar; a jar in a Maven repository depends on Spark
+#   alone, as provided.
 """What users install: wheels have their jars, POMs name Spark alone, and one command sets the version."""
 
 from __future__ import annotations

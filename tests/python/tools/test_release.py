@@ -1,3 +1,4 @@
+# Guarantee (Installing): The same sources result in the same jar, wheel and source distribution, byte by byte.
 """A release has everything that users get, describes it, and is made of the tagged sources alone."""
 
 from __future__ import annotations

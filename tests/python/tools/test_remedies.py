@@ -103,6 +103,9 @@ def known_options() -> set[str]:
     return own | {name for line in others for name in re.findall(r"`([^`]+)`", line)}
 
 
+# Guarantee (SQL and sessions): An error has a condition, the cause and a remedy, and the options and statements that it
+#   names exist. Also: test_every_statement_or_call_that_a_message_names_is_run_by_a_test,
+#   test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words
 def test_every_option_that_a_message_names_is_one() -> None:
     known = known_options() | OF_OTHERS
     unknown = []

@@ -1,3 +1,5 @@
+# Guarantee (SQL and sessions): Partition columns come last in tables that SQL or a name creates, so that a positional
+#   `INSERT` gives each value to its column. Also: ColumnOrderSuite
 """The order of columns: those of the partitioning are last in every table that SQL or a name makes."""
 
 from __future__ import annotations

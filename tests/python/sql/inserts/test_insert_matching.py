@@ -1,3 +1,5 @@
+# Guarantee (SQL and sessions): An `INSERT` whose query has the table's names in another order swaps no values: it is
+#   refused, or matched by the setting.
 """Which column of a query an INSERT writes to which column of the table, where the statement leaves it open."""
 
 from __future__ import annotations

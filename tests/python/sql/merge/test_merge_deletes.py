@@ -46,6 +46,11 @@ def compact(sql: Sql, kind: str, table: str) -> None:
 LATE, TIE, NEWER = "(1, 4L, 'a')", "(2, 5L, 'b')", "(3, 6L, 'c')"
 
 
+# Guarantee (Merge rules): A `DELETE` clause of `MERGE` whose source row is older than the stored row is late; without
+#   the ordering fields it is unconditional. Also:
+#   test_a_delete_clause_is_unconditional_without_all_ordering_columns_and_for_rows_that_the_source_lacks,
+#   test_fields_inside_structs_are_found_by_their_names,
+#   test_statements_make_the_same_of_both_kinds_of_table_and_what_the_documents_say
 @pytest.mark.sampled
 @each_kind
 @pytest.mark.parametrize(

@@ -99,6 +99,8 @@ TABLES = {
 }
 
 
+# Guarantee (Merge rules): Changes that `MERGE` applies to stored rows give the fold by event time, in any order and
+#   batches.
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", TABLES)
 def test_a_feed_gives_the_fold_by_event_time_whatever_its_order_and_batches(sql: Sql, name: str) -> None:

@@ -6,6 +6,8 @@ import org.scalatest.Assertion
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Merge rules): A custom class that states that it is associative is combined early and gives the left fold;
+//   one that states it wrongly is refused before it writes. Also: UserMergersSuite
 class CustomRuleSuite extends MergeSuite {
 
   override val rule: MergeRule = TestMergers.rule(append)

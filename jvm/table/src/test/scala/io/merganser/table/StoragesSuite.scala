@@ -18,6 +18,8 @@ import org.apache.hadoop.fs.{
 }
 import org.apache.hadoop.fs.permission.FsPermission
 
+// Guarantee (Concurrent writers): Several writers are refused where the store cannot create a file exclusively, or the
+//   lock provider is unsupported. Also: WriteConfigSuite
 /** What differs from store to store: names of one table, and files that only one writer can create. */
 final class StoragesSuite extends TableSuite {
 

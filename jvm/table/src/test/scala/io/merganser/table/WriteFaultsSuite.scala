@@ -9,6 +9,11 @@ import io.merganser.table.storage.Storage
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead, Fault, Hung, Lost}
 import org.apache.commons.io.FileUtils
 
+// Guarantee (Failures): If a file-system operation of a write or service, an `ALTER TABLE`, an upgrade or a rollback
+//   fails, succeeds but reports failure, completes partly, hangs or is the last of its process, readers see the old
+//   rows or the new ones, the next write succeeds, and no file of the failed action remains (temporary ones for up to
+//   an hour). Also: SparkFaultsSuite, WriteFaultsByActionSuite, CompactionFaultsSuite, ClusteringFaultsSuite,
+//   AlterFaultsSuite, UpgradeFaultsSuite, RollbackFaultsSuite
 /**
  * A file system that fails at operation n of a write: readers see the table before it or after it, and the
  * next write repairs the table. Without an engine; the suites of the engine's module do this through Spark.

@@ -10,6 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
+// Guarantee (Size): Log versions that exceed the memory spill, within memory that the tasks of a process share: 300 MB
+//   of logs are merged in a heap of 512 MB, 10 GB in 1 GB with `--full`. Also: BigSlicesSuite
 class SpillSuite extends AnyFunSuite with InTask {
   private val rules = Seq[(Oracle.Mode, MergeRule)](
     Oracle.EventTime -> MergeRule.eventTime(Notation.layout),

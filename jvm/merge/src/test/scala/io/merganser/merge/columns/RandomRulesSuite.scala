@@ -11,6 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
+// Guarantee (Merge rules): Any declared rule gives what a fold of plain values gives: read by key, sorted, after a log
+//   compaction and copy-on-write.
 /**
  * Declared rules drawn at random: functions of all columns, groups with their own ordering fields, what deletes do to
  * each part, retractions. Random histories give what a fold of plain values gives, on each path.

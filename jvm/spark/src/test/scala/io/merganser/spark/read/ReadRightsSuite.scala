@@ -7,6 +7,8 @@ import io.merganser.table.storage.Storage
 import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.DataFrame
 
+// Guarantee (Reads): Reads change nothing and take no lock, so read access alone is enough to read, describe, explain
+//   and verify a table.
 /** A user with read access alone can read. */
 final class ReadRightsSuite extends TableSuite with LocalSession {
 

@@ -18,6 +18,11 @@ import io.merganser.table.timeline.{Action, PlannedClustering, WriteStat}
 
 import scala.util.Try
 
+// Guarantee (Failures): A committed write has succeeded: a later failure is in its result and in the log, and no
+//   message asks to write again. Also:
+//   test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so,
+//   test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_and_the_error_if_wanted_says_so,
+//   test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so
 /** What follows a commit fails, and the write has succeeded nevertheless. */
 final class AfterCommitSuite extends TableSuite with LocalSession {
 

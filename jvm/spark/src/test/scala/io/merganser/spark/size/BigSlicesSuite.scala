@@ -8,6 +8,8 @@ import io.merganser.table.TableSuite
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Size): 300,000 versions of one key (5 million with `--full`) are merged, under rules that combine
+//   versions.
 /** File slices that are larger than the memory of the process that reads and compacts them. */
 @Extensive
 final class BigSlicesSuite extends TableSuite {

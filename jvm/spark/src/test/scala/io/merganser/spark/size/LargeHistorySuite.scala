@@ -7,6 +7,7 @@ import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 import io.merganser.table.timeline.{CommitMetadata, InstantTime, LogArchives}
 
+// Guarantee (Size): Procedures read the commits and list the partitions that they show; with a filter, all.
 /** What it costs to show some of many commits and file slices. */
 @Extensive
 final class LargeHistorySuite extends TableSuite with LargeTables {

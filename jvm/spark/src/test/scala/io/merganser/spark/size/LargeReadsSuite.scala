@@ -5,6 +5,10 @@ import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 import org.apache.spark.sql.DataFrame
 
+// Guarantee (Size): A read, and a `MERGE` by join, lists only partitions that its filters or source values name, level
+//   by level, and reads only commits of their files. Also: FolderPruningSuite, LargeWritesSuite
+// Guarantee (Size): A read of a whole table lists each partition and reads each unarchived commit of its files once, in
+//   parallel; of the large table with `--full`, its plan takes at most 10 seconds in a heap of 2 GB.
 /** What it costs to plan reads of a table of many partitions, file groups and commits. */
 @Extensive
 final class LargeReadsSuite extends TableSuite with LargeTables {

@@ -5,6 +5,11 @@ import io.merganser.spark.MerganserCatalog
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 
+// Guarantee (Size): The calls of an upsert do not grow with the table's partitions and commits, archived ones included;
+//   under the lock no data file is opened, no partition listed, and only new commits are read. (The first write to
+//   another engine's table reads more of them.) Also: LockedReadsSuite, LargeHistorySuite
+// Guarantee (Size): An inline compaction lists only partitions that got logs since the last one, if that took all
+//   slices. Also: LoggedPartitionsSuite
 /** What it costs to write to one partition of a table of many. */
 @Extensive
 final class LargeWritesSuite extends TableSuite with LargeTables {

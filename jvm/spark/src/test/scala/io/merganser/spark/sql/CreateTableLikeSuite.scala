@@ -10,6 +10,8 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 
 import java.nio.file.Files
 
+// Guarantee (SQL and sessions): `CREATE TABLE … LIKE` copies all that a table stores but name and location, in every
+//   catalog. Also: LikeSettingsSuite, test_a_table_like_another_one_has_its_columns_and_settings_in_every_catalog
 /** CREATE TABLE … LIKE: of our tables in all catalogs, and of views and other formats, which stay Spark's. */
 final class CreateTableLikeSuite extends TableSuite with LocalSession {
 

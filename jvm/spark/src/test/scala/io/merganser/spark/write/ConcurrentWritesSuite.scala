@@ -11,6 +11,8 @@ import org.apache.spark.sql.types.StructType
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Concurrent writers): Writing a frame of the table's own rows does not undo what another writer changed
+//   since.
 /**
  * Two writes at once, one after the other: the second commits while the first is running, and the first must see what
  * it would have decided otherwise. Rows in notation: `key=value/partition`.

@@ -13,6 +13,10 @@ import java.nio.file.{Files, Path}
 import scala.collection.JavaConverters._
 import scala.util.Random
 
+// Guarantee (Counts, dry runs and explanations): A dry run has the counts, files and rows of the write, statement or
+//   service that follows, on every kind of table, and creates nothing. Also:
+//   test_a_statement_is_counted_and_shown_as_it_then_does, test_each_service_says_what_it_would_do_and_does_nothing,
+//   DryRunKindsSuite
 /** A dry run says what the write that follows does, and leaves no trace. */
 final class DryRunSuite extends TableSuite with LocalSession {
 

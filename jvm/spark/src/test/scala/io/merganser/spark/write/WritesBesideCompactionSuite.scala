@@ -14,6 +14,9 @@ import scala.concurrent.ExecutionContext.Implicits.global
 import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 
+// Guarantee (Concurrent writers): A deleted key that a compaction drops while a concurrent write appends it is stored
+//   once, in versions 6 and 9, with each index, also if Hudi writes. Also:
+//   test_a_key_that_hudi_writes_between_the_plan_of_a_compaction_and_its_run_is_stored_once
 /**
  * A compaction drops a deleted key from the base file while a write that found the key there appends to the log: the
  * key is then in the log alone. Rows in notation: `key=value/partition`.

@@ -9,6 +9,8 @@ import io.merganser.table.settings.ArchiveConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 
+// Guarantee (Change data): Windows go by completion times, so a write that began early and ended late is returned once;
+//   archived commits are included.
 /** Which commits, and which file groups of which snapshot, belong to a window of time. */
 final class CommitWindowSuite extends TableSuite with ArchivingFixture {
 

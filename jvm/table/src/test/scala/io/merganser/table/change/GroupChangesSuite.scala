@@ -10,6 +10,8 @@ import org.apache.hadoop.conf.Configuration
 
 import scala.util.Random
 
+// Guarantee (Change data): Change data of appended logs reads the base file once, whatever the number of keys; an end
+//   that was restored or rolled back is an error. Also: test_an_end_that_was_taken_back_is_an_error
 /** Changes by file group, without an engine: of slices that are compared, and of change files. */
 final class GroupChangesSuite extends TableSuite {
 

@@ -8,6 +8,12 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, ClusteringPlan, CommitMetadata, Instant, OperationType, Timeline, WriteStat}
 
+// Guarantee (Failures): A write to file groups of a planned clustering is refused, or the clustering is not run; one of
+//   several runners succeeds, and a failed plan is run again or rolled back. Also: ClusteringServiceSuite,
+//   ClusteringFaultsSuite
+// Guarantee (Failures): A process killed in an inline clustering blocks no writer: after its heartbeat has expired, the
+//   next write removes the clustering; a scheduled one stays. Also:
+//   test_a_reader_of_a_table_whose_writer_was_killed_sees_old_or_new_rows_and_the_next_writer_repairs_it
 /** Clusterings on the timeline: who runs one, what other writes may do meanwhile, and how one is rolled back. */
 final class ClusteringRunsSuite extends TableSuite {
 

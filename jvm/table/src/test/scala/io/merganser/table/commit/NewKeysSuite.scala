@@ -17,6 +17,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Concurrent writers): A key that two writers add at once is stored once, or the second write fails: under a
+//   global index, by inserts with a duplicate policy, beside overwrites. Also: ConcurrentWritesSuite
 /** Of two writes at once, what the second decided from what was stored must still be true when it commits. */
 final class NewKeysSuite extends TableSuite {
   import KeyScope._

@@ -13,6 +13,9 @@ import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, CommitMetadataJson, Instant, OperationType, Timeline}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
+// Guarantee (Tables of other engines): No name in a table leads a write outside of it, and a class that a table names
+//   runs no code before its interface is checked, and none if it is not allowed ([security](operating.md#security)).
+//   Also: StorageSuite, UserMergersSuite, AllowedClassesSuite
 final class RollbackSuite extends TableSuite {
 
   private def pending(storage: Storage): Seq[String] =

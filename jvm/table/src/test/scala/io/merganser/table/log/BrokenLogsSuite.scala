@@ -2,6 +2,9 @@ package io.merganser.table.log
 
 import java.nio.file.Files
 
+// Guarantee (Reads): From version 8 on, a file that is shorter than its commit records or has a corrupt block is an
+//   error with file, block, offset and commit. Also:
+//   test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and_commit_for_reads_and_compactions
 class BrokenLogsSuite extends LogFixture {
 
   /** Of version 6, where a file that several writes append to may hold what a dead one left. */

@@ -10,6 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.nio.file.Files
 import scala.util.Random
 
+// Guarantee (Size): A slice of 20,000 logs is read and compacted (`--full`; otherwise 4,000). Also: CompactionRunsSuite
 class LogFilesSuite extends LogFixture {
 
   test("a block's bytes: magic, length, version, type, header, content, footer and pointer") {

@@ -12,6 +12,8 @@ import java.util.Properties
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Merge rules): Stored rules keep their bytes and strategy ids, and recorded tables with column rules,
+//   retractions and retained deletes are read, compacted and written as before. Also: test_recorded_tables
 /**
  * Rules as tables store them: `tests/recorded/column_rules` has the properties of rules that were written once. Tables
  * with these bytes exist, and their strategy id is a digest of them; none may change.

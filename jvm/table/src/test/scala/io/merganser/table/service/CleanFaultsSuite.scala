@@ -6,6 +6,8 @@ import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Action
 import org.apache.commons.io.FileUtils
 
+// Guarantee (Failures): If a file-system operation fails during a clean, nothing that is retained is deleted, and the
+//   next clean deletes the rest. Also: CleaningServiceSuite
 /**
  * A file system that fails at an operation of a clean: nothing that is retained goes, and the next one completes. At
  * [[DrawnPoints]].

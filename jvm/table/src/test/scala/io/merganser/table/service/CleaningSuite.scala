@@ -6,6 +6,9 @@ import io.merganser.table.settings.CleaningPolicy
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 
+// Guarantee (Services): A clean deletes what its policy does not retain, and no file that a savepoint, a pending
+//   service, a running write or a retained read needs; change files (`.cdc`) go with their slice. Also:
+//   CleaningServiceSuite, ChangeFilesSuite, OrphanFilesSuite
 /** What each policy deletes, and what it retains for savepoints, plans and running writes. */
 final class CleaningSuite extends TableSuite with CleaningFixture {
 

@@ -13,6 +13,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
+// Guarantee (Repairs and restores): Removing orphan files deletes no file of a commit, a savepoint, a pending instant
+//   or a running write, nor one of unknown origin; the next removal completes one that failed. Also:
+//   test_orphan_files_are_shown_with_their_age_and_removed_on_request
 /** Only files are removed of which it is certain that no commit names them. */
 final class OrphanFilesSuite extends TableSuite with CleaningFixture {
 

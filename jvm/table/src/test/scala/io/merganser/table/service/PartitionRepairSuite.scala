@@ -11,6 +11,9 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import scala.collection.JavaConverters._
 
+// Guarantee (Repairs and restores): Lost partitions and properties are restored; properties that contradict the table's
+//   files or rows are refused. Also: PropertiesRepairSuite, test_lost_properties_are_recreated_and_wrong_ones_refused,
+//   test_hudi_reads_and_writes_a_table_whose_partitions_and_properties_were_repaired
 /** Partition metadata that is missing, or of the other form. */
 final class PartitionRepairSuite extends TableSuite with CleaningFixture {
 

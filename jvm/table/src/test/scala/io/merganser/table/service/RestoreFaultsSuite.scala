@@ -11,6 +11,9 @@ import org.apache.commons.io.FileUtils
 
 import scala.util.Try
 
+// Guarantee (Repairs and restores): If a restore or a rollback fails or is killed at any file-system operation, readers
+//   see the table before or after it (those that began before may fail), and writes are refused until the same call has
+//   finished it.
 /**
  * A file system that fails at an operation of a restore and of a rollback: readers see the table before it or after
  * it, also those that began before, writes are refused until it is finished, and the next call finishes it.

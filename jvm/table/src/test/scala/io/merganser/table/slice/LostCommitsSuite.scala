@@ -7,6 +7,9 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.service.Restoring
 import io.merganser.table.timeline.{Instant, InstantState, OperationType, Timeline, WriteStat}
 
+// Guarantee (Reads): A lost commit onto whose files later commits wrote is an error that names both; no completed write
+//   is rolled back because its file is in another folder. Also:
+//   test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by_name
 /** Completed commits whose file is gone, or is something else. */
 final class LostCommitsSuite extends TableSuite {
 

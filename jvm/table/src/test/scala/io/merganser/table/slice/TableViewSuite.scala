@@ -8,6 +8,9 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline, WriteStat}
 
+// Guarantee (Reads): A missing data file that its commit or a log shows to be needed is an error with its name, commit
+//   and a remedy ([limits](#not-promised)). Also:
+//   test_a_deleted_base_or_log_file_is_an_error_with_its_name_and_commit_and_no_other_rows
 final class TableViewSuite extends TableSuite {
 
   test("names: base and log files are parsed, change files and others ignored") {

@@ -14,6 +14,10 @@ import org.apache.hadoop.fs.{FSDataOutputStream, FileSystem, Path, RawLocalFileS
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
+// Guarantee (Writes): A location that cannot be used is one condition with a remedy, however the table is opened; a
+//   write to a full disk leaves the rows, and succeeds once there is space ([decision
+//   164](design/layout-and-trust.md#164-failures-of-storage-are-conditions-made-in-one-place)). Also:
+//   test_storage_errors
 final class StorageFailureSuite extends TableSuite {
 
   private def refused(work: => Any): MerganserException = intercept[MerganserException](work)

@@ -3,7 +3,7 @@
 Run by `./dev newcomer` in a folder without the project's sources: first_steps.py WHEEL [--browser PROGRAM] [--few]
 
 With --few the tutorial is run as a notebook only, its commands in the notebook's session but for the last one, and
-spark-submit not at all: two sessions start in place of thirteen.
+spark-submit not at all: three sessions start in place of fourteen.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def main() -> None:
              for line in block.splitlines() if line.startswith(("merganser ", "python examples/"))]  # fmt: skip
     *commands, report = map(shlex.split, shell)
     assert report[:2] == ["python", "examples/report"]
+    step("merganser demo", demo)
     if given.few:
         step("the tutorial as a notebook, with its commands", lambda: notebook(python, commands))
         assert run(["merganser", "--version"]) == f"merganser {merganser.__version__}\n"
@@ -92,6 +93,12 @@ def script(blocks: list[str]) -> None:
 def counted(printed: str) -> None:
     for expected in COUNTS:
         assert expected in printed, f"{expected} is not in:\n{printed[-2000:]}"
+
+
+def demo() -> None:
+    printed = run(["merganser", "demo"])
+    for expected in ("inserted  updated  unchanged  late", "o1  sent "):
+        assert expected in printed, printed
 
 
 def submit(*arguments: str, expected: str = "site-packages") -> None:

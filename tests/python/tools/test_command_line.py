@@ -110,6 +110,17 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
     assert printed("read", path, "--where", "id = 'none'") == "no rows\n"
 
 
+def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
+    tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = printed("demo", str(tmp_path))
+    assert re.search(r"inserted  updated  unchanged  late .*\n +1 +1 +1 +1 ", shown)
+    assert re.search(r"^o1 +sent .*\no3 +paid +7.5 +4\no4 +new ", shown, re.MULTILINE)
+    assert json.loads(printed("info", f"{tmp_path}/orders", "--json"))[0]["ordering_by"] == ["at"]
+    assert main(["demo", str(tmp_path)]) == 2
+    assert "name another folder" in capsys.readouterr().err
+
+
 def test_a_wrong_key_or_column_is_an_error_in_one_sentence(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", path, "{id: 1"]) == 2
     assert "Error: KEY begins like JSON and is none (Expecting property name" in capsys.readouterr().err

@@ -1,20 +1,49 @@
-"""The installation: ``doctor``, ``jar`` and ``completion``."""
+"""The installation: ``demo``, ``doctor``, ``jar`` and ``completion``."""
 
 from __future__ import annotations
 
+import io
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from merganser.cli._arguments import SESSION, request_of
-from merganser.cli._output import print_json, print_text
-from merganser.cli._run import open_session
+from merganser.cli._output import print_grid, print_json, print_text
+from merganser.cli._run import Result, open_session, run
 from merganser.diagnosis import Diagnosis, Finding, doctor, installed
 from merganser.errors import MerganserError
 from merganser.session import jar_path
 from merganser.table import Table
+
+
+@click.command("demo", params=SESSION.copy())
+@click.argument("folder", metavar="[FOLDER]", default="merganser-demo")
+def demo_command(folder: str, **session: Any) -> int:
+    """Merge a small feed into a new table, FOLDER/orders, and show each statement with its result.
+
+    FOLDER is merganser-demo by default. The table stays for the other commands.
+    """
+    place = Path(folder).resolve() / "orders"
+    if place.exists():
+        raise click.UsageError(f"{place} exists: name another folder")
+    script = Path(__file__).with_name("demo.sql").read_text(encoding="utf-8").format(path=place)
+
+    def shown(spark: SparkSession) -> Result:
+        out, last = io.StringIO(), []
+        for statement in script.strip().removesuffix(";").split(";\n"):
+            out.write(f"{statement.strip()};\n")
+            rows = [row.asDict() for row in spark.sql(statement).collect()]
+            if rows:
+                last = [{name: row[name] for name in row if any(one[name] for one in rows)} for row in rows]
+                print_grid(last, out)
+            out.write("\n")
+        return Result(last, text=f"{out.getvalue()}Next: merganser explain {place} o1; merganser history {place}")
+
+    return run(shown, request_of(session))
 
 
 @click.command("doctor", params=SESSION.copy())
@@ -70,4 +99,4 @@ def completion_command(shell: str) -> int:
     return 0
 
 
-COMMANDS = (doctor_command, jar_command, completion_command)
+COMMANDS = (demo_command, doctor_command, jar_command, completion_command)

@@ -68,9 +68,9 @@ def test_a_home_folder_or_a_drive_in_a_path_is_answered_with_a_path_to_give(
     key = {"hoodie.datasource.write.recordkey.field": "id"}
     frame = spark.range(1)
     for path, reason in (
-        ("~/lake", "no shell has replaced"),
-        (r"C:\lake\t", "a drive of Windows"),
-        ("D:/t", "a drive"),
+        ("~/lake", "'~' was not replaced"),
+        (r"C:\lake\t", "a Windows drive"),
+        ("D:/t", "a Windows drive"),
     ):
         ways: list[Callable[[], object]] = [
             lambda path=path: Table.create(spark, path, COLUMNS, record_key="id"),

@@ -87,21 +87,21 @@ def test_arguments_that_cannot_be_are_errors_that_say_what_to_give(spark: SparkS
 
     good, rows = table("good", ordering_by="seq"), frame(spark)
     wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
-        (ValueError, "needs the order of the changes: sequence_by", {}),
-        (ValueError, "There is no preset 'debezium'; there are aws_dms, ", {"preset": "debezium"}),
+        (ValueError, "needs the order of the changes. Give sequence_by", {}),
+        (ValueError, "There is no preset 'debezium'. Use one of aws_dms, ", {"preset": "debezium"}),
         (TypeError, "preset is a name such as", {"preset": 3}),
         (ValueError, r"stored_as_scd_type=2 .* df\(as_of=", {"sequence_by": "seq", "stored_as_scd_type": 2}),
         (TypeError, "keys is the name of a column, a Column or a list", {"sequence_by": "seq", "keys": {"id": 1}}),
         (TypeError, "apply_as_deletes is a condition", {"sequence_by": "seq", "apply_as_deletes": True}),
         (TypeError, "ignore_null_updates is True, False", {"sequence_by": "seq", "ignore_null_updates": 1}),
-        (ValueError, "and not in 'name'", {"sequence_by": "seq", "ignore_null_updates": ["city", "op"]}),
+        (ValueError, "but not in 'name'", {"sequence_by": "seq", "ignore_null_updates": ["city", "op"]}),
         (
             ValueError,
             "columns and column_list are the same",
             {"sequence_by": "seq", "columns": "a", "column_list": "b"},
         ),
         (TypeError, r"not the expression \(seq \+ 1\)", {"sequence_by": F.expr("seq + 1")}),
-        (TypeError, "takes a frame with the column value", {"preset": "debezium_postgres"}),
+        (TypeError, "takes a frame with a column value", {"preset": "debezium_postgres"}),
         (ValueError, "sequence_by names 'when'", {"sequence_by": "when"}),
         (merganser.ConfigurationConflictError, "keys is name", {"sequence_by": "seq", "keys": "name"}),
     ]

@@ -198,5 +198,5 @@ def test_the_frames_own_column_orders_envelopes_that_have_no_position(spark: Spa
         other.apply_changes(frame, **given)
         assert [tuple(row) for row in other.df().select("id", "name", "offset").collect()] == [(1, "new", 12)]
     both = events(spark, json.dumps({"op": "c", "after": {"id": 1, "offset": 5}})).selectExpr("*", "7L AS offset")
-    with pytest.raises(ValueError, match="which the frame has beside the events, and their rows have too"):
+    with pytest.raises(ValueError, match="which is a column both of the frame and of the events' rows"):
         table.apply_changes(both, **given)

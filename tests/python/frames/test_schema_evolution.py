@@ -282,7 +282,7 @@ VERSIONED = {
     "RENAME COLUMN id TO key": ["'id'", "record key", "renamed"],
     "DROP COLUMN p": ["'p'", "partition", "dropped"],
     "DROP COLUMN ts": ["'ts'", "ordering"],
-    "DROP COLUMN s.a": ["'s.a'", "nothing would be left"],
+    "DROP COLUMN s.a": ["'s.a'", "one must remain"],
     "RENAME COLUMN v TO `w-x`": ["'w-x'"],
     "RENAME COLUMN m.key TO k": ["key"],
     "ADD COLUMN local timestamp_ntz": ["'local'", f"{SETTING}=false"],

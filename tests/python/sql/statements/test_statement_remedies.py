@@ -40,7 +40,7 @@ def test_a_view_as_the_target_of_a_statement_is_refused_with_the_table_to_name(s
             message = sql.fails(statement.format(t=view))
             assert "VIEW_AS_TARGET" in message
             assert name in message
-            named = message.split("Name the table in its place: ")[1].split(".\n")[0].rstrip(".")
+            named = message.split("Name the table instead: ")[1].split(".\n")[0].rstrip(".")
             assert named.endswith(f"{table}`")
             sql.run(statement.format(t=named))
         assert sql.rows(table) == []

@@ -105,7 +105,7 @@ final class CustomRule(
     if (merged eq olderRecord) checked(older, older, newer)
     else if (merged eq newerRecord) checked(newer, older, newer)
     else if (merged == null)
-      throw failed(older, newer, "it returned null; a deletion is a record, as RecordContext.createDelete makes it")
+      throw failed(older, newer, "it returned null; a deletion is a record too: RecordContext.createDelete makes one")
     else if (merged.owner ne context) throw failed(older, newer, "it returned a record of another file group or table")
     else {
       context.setHidden(merged.version, if (newer.isDelete && !merged.isDelete) older else newer)

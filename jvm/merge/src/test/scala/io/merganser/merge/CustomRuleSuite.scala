@@ -260,7 +260,7 @@ class CustomRuleSuite extends MergeSuite {
   test("a null result is an error that says how to delete") {
     val error = failure((_, _, _) => null, versions = "k1@2=b")
     assert(
-      error.getMessage.contains("it returned null; a deletion is a record, as RecordContext.createDelete makes it"))
+      error.getMessage.contains("it returned null; a deletion is a record too: RecordContext.createDelete makes one"))
   }
 
   test("the text of a long version is cut") {

@@ -183,7 +183,7 @@ object DeclaredRule {
     else
       read(node).flatMap(function =>
         if (ColumnFunction.ofAnyType.contains(function)) Right(function)
-        else Left(s"'$function' is not for columns of any type, as a default must be"))
+        else Left(s"'$function' does not apply to every column type, which a default must"))
 
   private def columnsOf(node: JsonNode): Either[String, Map[String, ColumnFunction]] =
     Option(node).toSeq.flatMap(_.fields().asScala).foldLeft[Either[String, Map[String, ColumnFunction]]](
@@ -207,7 +207,7 @@ object DeclaredRule {
 
   private def deleteOf(node: JsonNode, default: DeletePolicy): Either[String, DeletePolicy] =
     Option(node.get("delete")).map(_.asText).fold[Either[String, DeletePolicy]](Right(default))(text =>
-      DeletePolicy.parse(text).toRight(s"'$text' is not what a delete can do"))
+      DeletePolicy.parse(text).toRight(s"'$text' is not an effect of deletes"))
 
   private def retractionOf(node: JsonNode): Either[String, Option[Retraction]] =
     if (node == null) Right(None)
@@ -215,7 +215,7 @@ object DeclaredRule {
       val values  = Option(node.get("values")).toSeq.flatMap(_.elements().asScala.map(_.asText))
       val unknown = node.fieldNames.asScala.toSeq.diff(Seq("column", "values"))
       if (unknown.nonEmpty) Left(s"its 'retract' has '${unknown.head}'")
-      else if (values.isEmpty || node.get("column") == null) Left("its 'retract' has no column or no values")
+      else if (values.isEmpty || node.get("column") == null) Left("its 'retract' lacks the column or the values")
       else Right(Some(Retraction(node.get("column").asText, values)))
     }
 

@@ -65,14 +65,14 @@ private[columns] object ExpressionSyntax {
     case function: UnresolvedFunction =>
       val name = function.nameParts.mkString(".")
       if (!allowed(name.toLowerCase(Locale.ROOT)))
-        Some(ExpressionProblem(s"it calls '$name', which is not among the functions of expressions",
-            "Call greatest, coalesce, if, concat_ws, or another of those that the page on rule expressions lists"))
+        Some(ExpressionProblem(s"it calls '$name', which is not a function that rule expressions may call",
+            "Call greatest, coalesce, if, concat_ws, or another function listed on the page on rule expressions"))
       else if (function.isDistinct || function.filter.isDefined || ignoresNulls(function))
         Some(ExpressionProblem(s"'$name' is called as an aggregate", "Call it with values of the two versions alone"))
       else None
     case _: SubqueryExpression => Some(ExpressionProblem("it has a subquery", s"Use columns of the two versions alone"))
     case _: AggregateExpression | _: WindowExpression | _: UnresolvedWindowExpression =>
-      Some(ExpressionProblem("it has an aggregate or a window function", "Use functions of the two versions alone"))
+      Some(ExpressionProblem("it contains an aggregate or window function", "Use functions of the two versions alone"))
     case _: LambdaFunction => Some(ExpressionProblem("it has a lambda function", "Use functions without lambdas"))
     case _: UnresolvedStar => Some(ExpressionProblem("it has a '*'", Remedy))
     case _: Literal        => None

@@ -127,7 +127,7 @@ private[merge] final class RuleExpression(sql: String) extends Serializable {
     } catch {
       case failure: IllegalStateException => throw failure
       case failure if NonFatal(failure) =>
-        Left(ExpressionProblem(firstLine(failure), "Correct the expression; a cast makes one type of another"))
+        Left(ExpressionProblem(firstLine(failure), "Correct the expression; a cast converts one type to another"))
     }
   }
 

@@ -229,7 +229,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(DeclaredRule.parse("""{"version":2,"columns":{}}""").left.exists(_.contains("version is 2")))
     assert(DeclaredRule.parse("""{"version":1,"windows":{}}""").left.exists(_.contains("windows")))
     assert(DeclaredRule.parse("""{"version":1,"delete":"hide"}""").left.exists(_.contains("'hide'")))
-    assert(DeclaredRule.parse("""{"version":1,"retract":{"column":"op"}}""").left.exists(_.contains("no values")))
+    assert(DeclaredRule.parse("""{"version":1,"retract":{"column":"op"}}""").left.exists(_.contains("the values")))
     val group = """{"version":1,"groups":{"g":{"ordering":["x"],"columns":["a"],"reset":true}}}"""
     assert(DeclaredRule.parse(group).left.exists(_.contains("'reset'")))
     assert(DeclaredRule.parse("""{"version":1,"columns":{"a":"median"}}""").left.exists(_.contains("median")))

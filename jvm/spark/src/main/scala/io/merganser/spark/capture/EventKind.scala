@@ -17,16 +17,16 @@ private[capture] object EventKind {
 object Reason {
   val Meanings: Map[String, String] = Map(
     "JSON_MALFORMED" -> "the event is not a JSON object",
-    "JSON_TRAILING" -> "something follows the JSON object in the event, such as a second one: one event a line",
+    "JSON_TRAILING" -> "the event's JSON object is followed by something else, such as a second one: give one event per line",
     "VALUE_MALFORMED" -> ("a value does not fit the type of its column. If that type has changed at the source, and " +
       "the table's cannot be widened to it, choose a wider one by columns={column: type}"),
     "VALUE_UNAVAILABLE" -> ("the event lacks the value of a column (an unchanged large value), and there is no row " +
       "to take it from: neither a stored one nor, for a row with a new key, the one of its old key in the same " +
       "batch. Such a column must be a string or binary of a table that Table.create_for_changes(...) created, or the " +
       "source must send it (REPLICA IDENTITY FULL)"),
-    "ENVELOPE_UNKNOWN" -> "the event does not have the fields of the preset",
-    "OPERATION_UNKNOWN" -> "the operation is none that the preset knows",
-    "ROW_MISSING" -> "the event inserts or updates, and has no new row",
+    "ENVELOPE_UNKNOWN" -> "the event lacks fields of the preset",
+    "OPERATION_UNKNOWN" -> "the preset does not know the operation",
+    "ROW_MISSING" -> "the event inserts or updates, but contains no new row",
     "KEY_MISSING" -> "the event has no value of a record key column",
     "TOMBSTONE" -> ("the event has no value. If the connector also sends each delete with its row " +
       "(delete.tombstone.handling.mode=rewrite), skip it by preset=presets.named(...).configured(tombstones='skip'); " +

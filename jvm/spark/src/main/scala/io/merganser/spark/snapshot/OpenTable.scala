@@ -105,9 +105,9 @@ object OpenTable {
   /** @throws MerganserException PATH_INVALID */
   def requirePath(path: String): Unit =
     if (path == "~" || path.startsWith("~/"))
-      throw invalid(path, "no shell has replaced its '~' by the home folder")
+      throw invalid(path, "its '~' was not replaced by the home folder, which only shells do")
     else if (!Path.WINDOWS && path.matches("[A-Za-z]:[\\\\/].*"))
-      throw invalid(path, "it begins with a drive of Windows, and the driver does not run there")
+      throw invalid(path, "it begins with a Windows drive, but the driver does not run on Windows")
 
   private def invalid(path: String, reason: String): MerganserException =
     MerganserException("PATH_INVALID", "path" -> path, "reason" -> reason)

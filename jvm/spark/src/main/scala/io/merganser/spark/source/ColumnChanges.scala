@@ -41,7 +41,7 @@ private[source] final class ColumnChanges(table: String, partitions: Seq[String]
         around(now, drop.fieldNames) { fields =>
           val dropped = one(fields, drop.fieldNames)
           if (fields.length == 1)
-            throw refused(drop.fieldNames, "nothing would be left around it", "Drop what contains it")
+            throw refused(drop.fieldNames, "it is the only one, and one must remain", "Drop what contains it")
           without(fields, dropped)
         }
       case (now, change: ColumnChange) => updated(now, change.fieldNames)(changed(change, _))
@@ -69,7 +69,7 @@ private[source] final class ColumnChanges(table: String, partitions: Seq[String]
       field.copy(dataType = c.newDataType)
     case c: UpdateColumnNullability =>
       if (field.nullable && !c.nullable)
-        throw refused(c.fieldNames, "stored rows may have null there", "Leave it nullable")
+        throw refused(c.fieldNames, "stored rows may contain null there", "Leave it nullable")
       field.copy(nullable = c.nullable)
     case c: UpdateColumnComment =>
       val others = new MetadataBuilder().withMetadata(field.metadata).remove("comment").build()

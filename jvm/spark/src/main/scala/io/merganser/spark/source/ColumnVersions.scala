@@ -29,7 +29,7 @@ private[source] object ColumnVersions {
       Settings.ofWrite(Map.empty, sessionConf).bool(Options.SchemaOnRead, table.config.properties)
     if (!kept) changes.foreach {
       case c: RenameColumn => throw ColumnChanges.refused(table.config.name, c.fieldNames,
-          s"stored files have its values under this name, not under '${c.newName}'",
+          s"stored files contain its values under this name, not under '${c.newName}'",
           s"$Setting, which finds them by the column's id, or make a new table with CREATE TABLE … AS SELECT")
       case c: DeleteColumn => throw ColumnChanges.refused(table.config.name, c.fieldNames,
           "stored files keep its values, which a column of that name would bring back",

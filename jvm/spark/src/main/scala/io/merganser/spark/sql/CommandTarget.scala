@@ -114,11 +114,10 @@ private[sql] final case class CommandTarget(
       for ((column, value) <- values.toSeq.sortBy(_._1); function = declared.of(column)) {
         if (statement == "UPDATE" && !function.replaces)
           refuse(column, "the assigned value would be merged with the stored one, not replace it",
-            "Write what is to be merged, with MERGE INTO or an upsert; to replace the row, delete it and insert it " +
-              "again")
+            "Write the value to merge, with MERGE INTO or an upsert; to replace the row, delete it and insert it again")
         if (!function.isIdempotent && value.references.exists(own.contains))
-          refuse(column, "the assigned value has stored values in it, which would count twice",
-            "Assign what is to be merged with the stored value")
+          refuse(column, "the assigned value is computed from stored values, which would count twice",
+            "Assign only the value to merge with the stored one")
         val lacks = declared.rule.reads(column, schema).toSeq.flatMap(_.newer).filterNot(read =>
           values.contains(read) || isIdentity(read))
         if (lacks.nonEmpty)
@@ -127,7 +126,7 @@ private[sql] final case class CommandTarget(
       }
       if (!takesPartialRows && rule.addsValues)
         values.keys.toSeq.sorted.headOption.foreach(refuse(_,
-            "the table has versions of its columns, so that its logs have whole rows, with stored values in them",
+            "the table has column versions, so its logs contain whole rows, including stored values",
             "Upsert the rows with all columns"))
     case _ =>
   }

@@ -52,7 +52,7 @@ private[sql] object ForeignStatements {
       "each change with the row before and after"
 
   private val Query =
-    "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads base files alone"
+    "the table's name in FROM; SET hoodie.datasource.query.type = read_optimized reads only base files"
 
   private val Distance = "the distance as an expression in SELECT … ORDER BY … LIMIT"
 

@@ -178,9 +178,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     if (condition.dataType != BooleanType && condition.dataType != NullType)
       refuse(s"it is of type ${condition.dataType.sql}, not BOOLEAN; compare it with something")
     if (!condition.deterministic) refuse("it is not deterministic")
-    if (SubqueryExpression.hasSubquery(condition)) refuse("it has a sub-query; put it into the source")
+    if (SubqueryExpression.hasSubquery(condition)) refuse("it contains a sub-query; move that to the source")
     if (condition.exists(_.isInstanceOf[AggregateExpression]))
-      refuse("it has an aggregate function; put it into the source")
+      refuse("it contains an aggregate function; move that to the source")
   }
 
   private def text(when: When, action: MergeAction): String = {

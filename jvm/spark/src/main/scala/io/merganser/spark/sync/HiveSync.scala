@@ -114,7 +114,7 @@ private final class HiveSync(
     val location            = existing.getSd.getLocation
     def plain(path: String) = new Path(path).toUri.getPath.stripSuffix("/")
     if (location == null || plain(location) != plain(basePath))
-      throw new IllegalArgumentException(s"the table that is registered under this name is at $location")
+      throw new IllegalArgumentException(s"the table registered under this name is at $location")
     val keys = existing.getPartitionKeys.asScala.toSeq.map(_.getName)
     if (keys != settings.partitionFields) throw new IllegalArgumentException(
       s"it is registered with the partition columns (${keys.mkString(", ")}), and has " +

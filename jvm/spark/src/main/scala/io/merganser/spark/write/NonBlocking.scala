@@ -37,7 +37,7 @@ private[write] object NonBlocking {
     index match {
       case IndexType.Bucket(_, _, Some(BucketLayout.Fixed), _) => ()
       case IndexType.Bucket(_, _, Some(BucketLayout.Rings), _) =>
-        refuse("its buckets are of CONSISTENT_HASHING and can be split while a write is running", optimistic)
+        refuse("its buckets use CONSISTENT_HASHING and can be split while a write is running", optimistic)
       case _: IndexType.Bucket =>
         refuse("its numbers of buckets differ by partition and can be changed while a write is running", optimistic)
       case _ =>
@@ -46,7 +46,7 @@ private[write] object NonBlocking {
     settings.rule match {
       case StoredRule.ByMode(MergeMode.EventTimeOrdering, fields, None) if fields.nonEmpty => ()
       case StoredRule.ByMode(MergeMode.CommitTimeOrdering, _, None) =>
-        refuse("under COMMIT_TIME_ORDERING the order of the versions decides, which engines read differently",
+        refuse("under COMMIT_TIME_ORDERING the order of the versions decides, and engines differ in it",
           "Use OPTIMISTIC_CONCURRENCY_CONTROL, or a table with EVENT_TIME_ORDERING")
       case rule =>
         val name = rule match {
@@ -72,7 +72,7 @@ private[write] object NonBlocking {
     }
     if (readsTable) refuse("its rows are computed from stored rows, which other writers may change", optimistic)
     if (isPartial)
-      refuse("rows do not provide all columns, and what they lack depends on the stored rows",
+      refuse("rows do not provide all columns, and the missing values depend on the stored rows",
         "Provide all columns, or use OPTIMISTIC_CONCURRENCY_CONTROL")
   }
 }

@@ -132,7 +132,7 @@ object CompactionSchedule {
             startRun(table, found, withHeartbeat)
           }
         case Some(_) => Left("it has been completed meanwhile")
-        case None    => Left("it is not on the timeline any more")
+        case None    => Left("it is no longer on the timeline")
       }
     }
   }
@@ -232,7 +232,7 @@ private[table] final class CompactionRun(
   /** The reason why the run no longer owns its plan, if so. Call under the lock. */
   def lost: Option[String] =
     if (Claim.of(storage, config, instant, pending.action).contains(claim)) None
-    else Some("another run has taken it over, as this one showed no sign of life")
+    else Some("another run has taken it over, because this one showed no sign of life")
 
   /** A file that the commit names but that no longer exists, if any: an engine that ignores claims removed it. */
   def missing(metadata: CommitMetadata): Option[String] = {

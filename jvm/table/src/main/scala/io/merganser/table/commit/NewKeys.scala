@@ -76,8 +76,8 @@ private[table] final class NewKeys(
     if (unreadable.hasNext) {
       val (other, log) = unreadable.next()
       Some(
-        s"${other.action} ${other.requested} added rows to file '${log.path}', whose keys may be those that this " +
-          "write adds")
+        s"${other.action} ${other.requested} added rows to file '${log.path}', which may contain " +
+          "keys that this write adds")
     } else {
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other.requested -> _) } ++
         logsOfOlderBases(others, now, concerns)

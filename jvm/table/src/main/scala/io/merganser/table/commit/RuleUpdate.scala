@@ -30,9 +30,9 @@ object RuleUpdate {
         val logged = withLogs(storage, config, timeline)
         logged.headOption.foreach { slice =>
           throw RuleChange.refused(config,
-            s"${logged.size} of its file slices have logs, such as '${slice.fileId}', whose versions were written " +
-              "under the rule that it has",
-            "Compact the table, or call change_rule, which does so first")
+            s"${logged.size} of its file slices have logs, such as '${slice.fileId}', whose versions " +
+              "were written under the current rule",
+            "Compact the table, or call change_rule, which compacts it first")
         }
         // A table without a commit has nothing that was written under another rule.
         val since = timeline.completed.lastOption.map(TableConfig.RuleSince -> _.requested)

@@ -75,7 +75,7 @@ object TableFeatures {
     if (has(Buckets)) {
       BucketMetadata.stored(storage, timeline).filterNot(found => isStored(found.layout, config)).foreach { _ =>
         refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
-          s"its properties store an index without them, so that a key would be stored twice",
+          s"its properties store an index without buckets, so a key would be stored twice",
           TableProperties.OtherEngine)
       }
       if (BucketMetadata.hasRings(storage)) timeline.pendingClusterings.headOption.foreach { instant =>
@@ -88,10 +88,10 @@ object TableFeatures {
     val unfinished                               = timeline.unfinished
     if (!finishesRestore) unfinished.headOption.foreach { found =>
       refuse(s"${found.instant.action} ${found.instant.requested} has not completed",
-        "it takes back commits that would be written onto", s"Run ${found.remedy}, which finishes it")
+        "it takes back commits on which the write would be based", s"Run ${found.remedy}, which finishes it")
     }
     timeline.pending.find(i => i.action == Action.Restore && !unfinished.exists(_.instant == i)).foreach { i =>
-      refuse(s"restore ${i.requested} is pending", "it removes commits while they would be written onto",
+      refuse(s"restore ${i.requested} is pending", "it removes commits on which the write would be based",
         "Wait until it has completed, or run it again with the engine that began it")
     }
     if (!permits.dropIndexes) pending(Action.Indexing).foreach { i =>
@@ -117,8 +117,8 @@ object TableFeatures {
   /** Refuses a table whose newest commit refers to versions of its columns that are not there. */
   private def requireNoVersions(storage: Storage, timeline: Timeline): Unit = timeline.latestSchema.foreach { instant =>
     throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage,
-      "feature" -> s"commit $instant refers to a history of its columns (schema on read)",
-      "reason" -> s"there is none in ${HistoryFiles.Folder}",
+      "feature" -> s"commit $instant refers to a history of column versions (schema on read)",
+      "reason" -> s"that history is missing in ${HistoryFiles.Folder}",
       "remedy" -> s"Restore ${HistoryFiles.Folder}, or use the engine that made the table")
   }
 }

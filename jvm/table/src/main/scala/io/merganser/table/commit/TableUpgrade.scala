@@ -103,8 +103,8 @@ object TableUpgrade {
     (files.filterNot(f => f.isFile && isCopy(f.getPath.getName)) ++ archived).map(path).sorted.headOption.foreach {
       file =>
         throw refused(config,
-          s"folder ${storage.path(upgraded.timelineFolder)} has '$file', of which this version's " +
-            "timeline has no copy. An upgrade by another engine may have moved it there and died: let that engine " +
+          s"folder ${storage.path(upgraded.timelineFolder)} has '$file', which is missing on this " +
+            "version's timeline. An upgrade by another engine may have moved it there and died: let that engine " +
             "complete its upgrade. If there was none, move the folder away")
     }
   }

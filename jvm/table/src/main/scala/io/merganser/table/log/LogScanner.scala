@@ -217,7 +217,7 @@ final class LogScanner(
         }
       } catch {
         case e: MerganserException if e.condition == "BASE_FILE_UNREADABLE" =>
-          throw block.unreadable(s"its content is no Parquet file (${e.parameters("reason")})", Restore).causedBy(e)
+          throw block.unreadable(s"its content is not a Parquet file (${e.parameters("reason")})", Restore).causedBy(e)
       } finally reader.close()
     }
 

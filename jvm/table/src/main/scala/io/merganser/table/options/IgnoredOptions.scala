@@ -53,15 +53,15 @@ object IgnoredOptions {
       Seq("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.",
         "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.gcp.", "hoodie.bigquery.sync.", "hoodie.datahub.",
         "hoodie.glue."),
-      "the table is registered in a Hive metastore by Thrift, and in no other catalog",
+      "the table is registered in a Hive metastore over Thrift, and in no other catalog",
       switch = Some(Switch(Options.hiveSyncSwitches.map(_.key), onByDefault = false))
     ),
     unless("NONE", "a clean runs after the commit, and failed writes are rolled back before the write",
       "hoodie.prewrite.cleaner.policy"),
-    unless("", "a clean takes all partitions in which there are files to delete", "hoodie.clean.partition.filter.regex",
+    unless("", "a clean covers all partitions that contain files to delete", "hoodie.clean.partition.filter.regex",
       "hoodie.cleaner.partition.filter.regex", "hoodie.clean.partition.filter.selected",
       "hoodie.cleaner.partition.filter.selected"),
-    unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
+    unless("9223372036854775807", "a clean covers all commits that its policy does not retain",
       "hoodie.clean.max.commits.to.clean"),
     unless("", "files of archived instants are deleted by the write", "hoodie.archive.delete.parallelism"),
     unless("true", "with hoodie.clean.automatic, archiving always ends at the oldest instant that a clean retains",
@@ -82,7 +82,7 @@ object IgnoredOptions {
     whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
       "services run in the write, or by CALL run_compaction, run_clean and archive_commits"),
     unless("org.apache.hudi.client.transaction.SimpleConcurrentFileWritesConflictResolutionStrategy",
-      "of two writes to one file group the later one fails", "hoodie.write.lock.conflict.resolution.strategy"),
+      "the later of two writes to one file group fails", "hoodie.write.lock.conflict.resolution.strategy"),
     whenOn("hoodie.write.concurrency.early.conflict.detection.enable", "hoodie.write.concurrency.early.conflict.",
       "hoodie.write.concurrency.async.conflict.detector.")("conflicts are detected when a write commits"),
     whenOn("hoodie.filesystem.operation.retry.enable", "hoodie.filesystem.operation.retry.")(
@@ -103,7 +103,7 @@ object IgnoredOptions {
   /** Effects of a read's own options. */
   val ofReads: Seq[Effect] = Seq(
     unless("", "all rows are returned; filter them", "hoodie.datasource.read.incr.filters"),
-    unless("false", "archived commits are read; an end whose files were cleaned is an error",
+    unless("false", "archived commits are read; a window end whose files were cleaned is an error",
       "hoodie.datasource.read.incr.fallback.fulltablescan.enable"),
     unless("false", "the metadata table is not read: files are listed, and skipped by their footers",
       "hoodie.metadata.enable"),

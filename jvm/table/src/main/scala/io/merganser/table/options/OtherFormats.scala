@@ -42,8 +42,8 @@ object OtherFormats {
     Word("overwrite-mode", "Apache Iceberg", dynamic), Word("target-file-size-bytes", "Apache Iceberg", size),
     Word("maxRecordsPerFile", "Spark's file formats", size),
     Word("compression", "Spark's file formats", "Use hoodie.parquet.compression.codec"),
-    Word("header", "Spark's file formats", "Leave it out: the table has its columns"),
-    Word("inferSchema", "Spark's file formats", "Leave it out: the table has its columns")
+    Word("header", "Spark's file formats", "Leave it out: the table defines the columns"),
+    Word("inferSchema", "Spark's file formats", "Leave it out: the table defines the columns")
   )
 
   private val byName: Map[String, Word] = words.map(w => lower(w.key) -> w).toMap

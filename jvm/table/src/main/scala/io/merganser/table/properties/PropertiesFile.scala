@@ -71,7 +71,7 @@ private[table] object PropertiesFile {
     if (!load(storage, Name).exists(_.properties == changed)) {
       storage.delete(Name)
       throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> storage.path(Name),
-        "reason" -> "it differs from what was written; the previous file remains as its backup")
+        "reason" -> "it differs from the written content; the previous file remains as its backup")
     }
     storage.delete(Backup)
     ()

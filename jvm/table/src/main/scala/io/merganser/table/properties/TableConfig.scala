@@ -107,7 +107,7 @@ final case class TableConfig(properties: Map[String, String]) {
   def rule: Option[DeclaredRule] = text(Options.RuleText.key).map { text =>
     DeclaredRule.parse(text) match {
       case Right(rule)  => rule
-      case Left(reason) => throw TableConfig.invalid(s"${Options.RuleText.key} is no rule of this release: $reason")
+      case Left(reason) => throw TableConfig.invalid(s"${Options.RuleText.key} is not a rule of this release: $reason")
     }
   }
 
@@ -273,7 +273,7 @@ object TableConfig {
 
   private def remedyOf(version: Option[Int]): String = version match {
     case Some(older) if older < 6 => "Any Hudi from 0.14 on upgrades the table, with its next write"
-    case Some(7)                  => "No release of Hudi writes it: upgrade the table with the build that made it"
+    case Some(7)                  => "No Hudi release writes it: upgrade the table with the build that made it"
     case Some(_)                  => "Use a newer release, or downgrade the table with the Hudi that made it"
     case None                     => "Put the file back from a copy, or add the version that the table has"
   }

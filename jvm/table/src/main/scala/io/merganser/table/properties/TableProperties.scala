@@ -96,13 +96,13 @@ object TableProperties {
       Seq(
         unreadable("hoodie.timeline.layout.version", "1|2", "the layout of its timeline is not known here"),
         unreadable("hoodie.table.format", "native", "its timeline is stored in another table format"),
-        unreadable(BaseFormats.head, "PARQUET", "base files of other formats than Parquet are not read"),
-        unreadable(BaseFormats(1), "PARQUET", "base files of other formats than Parquet are not read"),
+        unreadable(BaseFormats.head, "PARQUET", "only Parquet base files are read"),
+        unreadable(BaseFormats(1), "PARQUET", "only Parquet base files are read"),
         unreadable("hoodie.table.log.file.format", "HOODIE_LOG", "log files of other formats are not read"),
         unreadable("hoodie.table.rt.file.format", "HOODIE_LOG", "log files of other formats are not read"),
         unreadable("hoodie.table.multiple.base.file.formats.enable", "false",
           "rows of base files that are not Parquet would be missing"),
-        unreadable(Bootstrap, "", "some of its rows are in the table that it was bootstrapped from")
+        unreadable(Bootstrap, "", "some of its rows are in the table from which it was bootstrapped")
       ) ++
       // These only matter to bootstrapped tables: how they find their source.
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
@@ -168,10 +168,10 @@ object TableProperties {
             s"$OtherEngine. If values of the partition column have slashes of their own, take the property out of " +
               PropertiesFile.Name)
         case Some(property) if property.key == DroppedColumns && config.dropsPartitionColumns && hasTimes(config) =>
-          refuse("its partition paths do not have the values of the partition columns, but times in another format",
+          refuse("its partition paths contain times in another format instead of the values of the partition columns",
             OtherEngine)
         case Some(property) if property.key == VirtualKeys && !config.storesKeys && config.recordKeyFields.isEmpty =>
-          refuse("its rows have no keys, neither stored ones nor key columns", OtherEngine)
+          refuse("its rows have neither stored keys nor key columns", OtherEngine)
         case Some(_) => ()
         case None =>
           ForeignOptions.refusedByName.get(lower(key)).filterNot(_.accepted.exists(_.equalsIgnoreCase(value.trim)))

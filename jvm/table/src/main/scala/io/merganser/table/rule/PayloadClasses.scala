@@ -28,7 +28,7 @@ object PayloadClasses {
     val newest   = "OverwriteWithLatestAvroPayload, or merge mode COMMIT_TIME_ORDERING"
     Map(
       "ExpressionPayload" ->
-        "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here",
+        "belongs to Hudi's SQL statements; in Merganser, MERGE, UPDATE and DELETE need no payload class",
       "RewriteAvroPayload" -> s"$internal$newest",
       "BootstrapRecordPayload" -> s"$internal$newest",
       "EmptyHoodieRecordPayload" ->
@@ -36,8 +36,8 @@ object PayloadClasses {
       "EmptyHoodieRecordPayloadWithPartition" ->
         "deletes every row; to delete, set hoodie.datasource.write.operation to delete",
       "HoodieJsonPayload" ->
-        s"takes JSON strings instead of columns; parse them by from_json, and use $newest",
-      "HoodieMetadataPayload" -> "is for the rows of Hudi's metadata table; a table of your own has another class",
+        s"takes JSON strings instead of columns; parse them with from_json, and use $newest",
+      "HoodieMetadataPayload" -> "is for the rows of Hudi's metadata table; use another class for your own tables",
       "BaseAvroPayload" -> s"is abstract; use one of its subclasses, such as $newest",
       "AbstractDebeziumAvroPayload" ->
         "is abstract; use MySqlDebeziumAvroPayload or PostgresDebeziumAvroPayload"

@@ -68,8 +68,8 @@ object RuleChange {
     val after    = options(declared.getOrElse(DeclaredRule.Plain))
     if (declared.isDefined) config.tombstoneHours.foreach { hours =>
       throw refused(config,
-        s"it retains deletes (${Options.TombstonesRetained.key} = $hours), and under a rule of columns what is " +
-          "written after a delete is a new row",
+        s"it retains deletes (${Options.TombstonesRetained.key} = $hours), and under " +
+          "column rules, a write after a delete creates a new row",
         s"ALTER TABLE … UNSET TBLPROPERTIES ('${Options.TombstonesRetained.key}') first")
     }
     val parts = (before.keySet ++ after.keySet).toSeq.sorted.map(option =>

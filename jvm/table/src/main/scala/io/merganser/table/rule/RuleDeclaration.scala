@@ -130,7 +130,7 @@ object RuleDeclaration {
           if (rule.ignoringCase(column) != function) conflict(Options.RuleColumnPrefix + column, function)
         }
         if (!groups.map(_.name).forall(name => rule.groups.exists(_.name == name)))
-          throw invalid(table, s"${Options.RuleText.key} does not have the groups of other options",
+          throw invalid(table, s"${Options.RuleText.key} contains other groups than the options",
             "Remove one of them")
         rule
       case None =>
@@ -145,7 +145,7 @@ object RuleDeclaration {
       case Some(column)           => Some(Retraction(column, if (values.isEmpty) DefaultRetractions else values))
       case None if values.isEmpty => None
       case None =>
-        throw invalid(table, s"${Options.RuleRetractValues.key} is set, and no column has them",
+        throw invalid(table, s"${Options.RuleRetractValues.key} is set without a retraction column",
           s"Set ${Options.RuleRetractColumn.key}")
     }
   }
@@ -167,7 +167,7 @@ object RuleDeclaration {
       def names(part: String) = own.collect { case (_, `part`, names) => names }.flatten
       val delete = names("delete").headOption.map { text =>
         DeletePolicy.parse(text).getOrElse(throw invalid(table,
-            s"'$text' of group '$name' is not what a delete can do",
+            s"'$text' of group '$name' is not an effect of deletes",
             s"Give one of ${DeletePolicy.all.mkString(", ")}"))
       }
       ColumnGroup(name, names("columns"), names("ordering"), delete.getOrElse(DeletePolicy.Ignore))
@@ -191,7 +191,7 @@ object RuleDeclaration {
           throw invalid(table.name, s"column '$column' of group '${group.name}' identifies, orders or deletes rows",
             "Take it out of the group")
         if (rule.groups.flatMap(_.members).count(_ == column) > 1)
-          throw invalid(table.name, s"column '$column' is in a group twice, or in two", "Name it once")
+          throw invalid(table.name, s"column '$column' is listed twice in a group, or in two groups", "Name it once")
         if (group.ordering.contains(column)) {
           if (Seq(classOf[ArrayType], classOf[MapType], classOf[StructType]).exists(_.isInstance(field.dataType)))
             throw invalid(table.name,
@@ -222,7 +222,7 @@ object RuleDeclaration {
     retraction.values.find(value => OptionKind.NameList.split(value) != Seq(value)).foreach { value =>
       throw invalid(table.name,
         s"the value '$value' of column '${retraction.column}' is empty, or has a comma or outer spaces",
-        "Mark retractions by another value")
+        "Mark retractions with another value")
     }
 
   /** Each column is a sum, or one that the row after the update replaces. */
@@ -242,7 +242,7 @@ object RuleDeclaration {
     val functions = schema.fieldNames.toSeq.filterNot(table.fixedColumns).map(name => name -> rule.of(name))
     functions.find(!_._2.isRetractable).foreach { case (column, function) =>
       throw invalid(table.name,
-        s"column '$column' is merged by '$function', from which a retraction cannot be taken back",
+        s"column '$column' is merged by '$function', from which a retraction cannot be subtracted",
         s"Choose sum, last or last_non_null for it, or remove ${Options.RuleRetractColumn.key}")
     }
     if (!rule.default.isRetractable)
@@ -251,7 +251,7 @@ object RuleDeclaration {
           "retraction cannot be taken back",
         s"Choose last or last_non_null as ${Options.RuleDefault.key}, or remove ${Options.RuleRetractColumn.key}")
     if (rule.sums(schema.fieldNames.toSeq).isEmpty)
-      throw invalid(table.name, "it has no sum from which retractions could be taken back",
+      throw invalid(table.name, "it has no sum column from which retractions could be subtracted",
         s"Give a column the function sum, or remove ${Options.RuleRetractColumn.key}")
     if (rule.of(field.name) != ColumnFunction.Last)
       throw invalid(table.name, s"column '${field.name}' marks retractions and is merged by '${rule.of(field.name)}'",

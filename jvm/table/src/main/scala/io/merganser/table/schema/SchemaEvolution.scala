@@ -141,14 +141,14 @@ object SchemaEvolution {
     check("ordering", groups.flatMap(_.ordering), keepsOrder)
     for (group <- groups; column <- group.members if !after.exists(_.name == column))
       throw conflict(config.name,
-        s"column '$column', which is in the group '${group.name}', would have another name or be dropped")
+        s"column '$column', which is in the group '${group.name}', would be renamed or dropped")
     for (retraction <- config.rule.flatMap(_.retract) if !after.exists(_.name == retraction.column))
       throw conflict(config.name,
-        s"column '${retraction.column}', which marks retractions, would have another name or be dropped")
+        s"column '${retraction.column}', which marks retractions, would be renamed or dropped")
     for (rule <- config.rule; (column, function) <- rule.columns)
       after.find(_.name == column) match {
         case None => throw conflict(config.name,
-            s"column '$column', which is merged by '$function', would have another name or be dropped")
+            s"column '$column', which is merged by '$function', would be renamed or dropped")
         case Some(field) => function.refusal(field.dataType).foreach { allowed =>
             throw conflict(config.name,
               s"column '$column' would become ${field.dataType.catalogString}, and '$function', by which it is " +

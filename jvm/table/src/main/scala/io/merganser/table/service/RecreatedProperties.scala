@@ -29,7 +29,7 @@ object RecreatedProperties {
         "key" -> entry.names.lift(1).getOrElse(entry.key),
         "reason" -> reason)
     if (inTimeline) required(Options.TableVersion, "versions 8 and 9 have the same files")
-    required(Options.RecordKey, "files do not tell which columns are the record key")
+    required(Options.RecordKey, "files do not show which columns are the record key")
     val version  = if (inTimeline) "" else "6"
     val timeline = load(storage, inTimeline)
     val columns  = schema(storage, timeline)

@@ -63,8 +63,8 @@ object TableConflicts {
     settings.ignored ++ settings.of(OptionScope.OfTable).collect {
       case (entry, option) if isWithoutEffect(entry, table) && differing(entry, option, table).isDefined =>
         IgnoredOption(option.name,
-          s"table '${table.name}' has no ordering field, so that the last write wins; " +
-            s"a table that is created with ${Options.OrderingFields.key} merges by it")
+          s"table '${table.name}' has no ordering field, so the last write wins; a table created " +
+            s"with ${Options.OrderingFields.key} merges by it")
     }
 
   /** Options that only tables store must equal what the table stores. */

@@ -57,9 +57,9 @@ object StorageFailure {
       case _: IOException if has("Permission denied", "Read-only file system") =>
         refused("Give this user the right to read and write there, or correct the path")
       case _: NotDirectoryException | _: ParentNotDirectoryException | _: FolderNotMade =>
-        refused("Correct the path: a folder can be made only in a folder that exists or can be made")
+        refused("Correct the path: a folder can only be created in a folder that exists or can be created")
       case _: IOException if has("Not a directory") =>
-        refused("Correct the path: a part of it is a file")
+        refused("Correct the path: part of it is a file")
       case _: IOException if has("File name too long") =>
         refused("Shorten the path, or the value of a partition column that became a folder's name in it")
       case _: InvalidPathException => refused("Correct the characters of the path")
@@ -87,7 +87,7 @@ object StorageFailure {
     val scheme = Option(path.toUri.getScheme).getOrElse("")
     try {
       if (OfWeb(scheme))
-        throw new UnsupportedFileSystemException(s"$scheme reads single files, and neither lists nor writes any")
+        throw new UnsupportedFileSystemException(s"$scheme only reads single files: it cannot list or write files")
       work
     } catch {
       case e @ (_: IOException | _: RuntimeException) if !e.isInstanceOf[MerganserException] =>
@@ -105,7 +105,7 @@ object StorageFailure {
       else
         module.orElse(Connectors.get(scheme)).fold(
           "Correct the scheme, or start the session with the jar of its file system in spark.jars and with " +
-            s"spark.hadoop.fs.$scheme.impl set to its class; a path of the local disk begins with file:/"
+            s"spark.hadoop.fs.$scheme.impl set to its class; a path on the local disk begins with file:/"
         )(artifact => s"Start the session with spark.jars.packages=$artifact")
     case _: UnknownHostException => "Correct the host in the path, or in the settings of the file system"
     case _                       => s"Check the settings spark.hadoop.fs.$scheme.*"

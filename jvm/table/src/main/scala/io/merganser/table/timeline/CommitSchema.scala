@@ -28,7 +28,7 @@ private[table] object CommitSchema {
         try {
           // Columns that were only widened or added include all previous ones.
           if (metadata.latestSchema.isDefined)
-            Left("another writer changed the table's columns since the change of its columns began")
+            Left("another writer changed the table's columns since this change began")
           else if (!includes(config.name, theirs, before))
             Left("another writer replaced the table's columns since the write began")
           else {

@@ -294,7 +294,7 @@ final class Timeline private (
       metadata.replacedFileIds.valuesIterator.flatten.filter(_.endsWith(".parquet"))).take(1).foreach { name =>
       throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage,
         "feature" -> s"commit ${instant.requested} names '$name', a file of a table of another format",
-        "reason" -> "Apache XTable and Delta UniForm describe tables so, whose files no row can be merged into",
+        "reason" -> "Apache XTable and Delta UniForm make such commits, and rows cannot be merged into these files",
         "remedy" -> "Read the table in its own format")
     }
 

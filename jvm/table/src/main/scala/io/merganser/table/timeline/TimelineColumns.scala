@@ -44,7 +44,7 @@ private[timeline] trait TimelineColumns { this: Timeline =>
   }
 
   private def unreadableSchema(cause: Throwable): MerganserException = {
-    val reason = s"its schema is no Avro schema of a record (${cause.getMessage})"
+    val reason = s"its schema is not an Avro schema of a record (${cause.getMessage})"
     schemaCommit.fold(MerganserException("TABLE_PROPERTIES_INVALID", "file" -> storage.path(PropertiesFile.Name),
         "reason" -> reason)) { case (instant, _) =>
       files.unreadable(files.named(instant, InstantState.Completed).getOrElse(instant.toString), reason)

@@ -174,7 +174,7 @@ class UserMergersSuite extends AnyFunSuite {
       classOf[UsersClasses.WithoutConstructor].getName) == "has no public constructor (GenericRecord, Comparable)")
     assert(refusedPayload("java.lang.String") == s"does not implement ${classOf[RecordPayload].getName}")
     assert(refusedPayload("org.apache.spark.sql.hudi.command.payload.ExpressionPayload") ==
-      "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
+      "belongs to Hudi's SQL statements; in Merganser, MERGE, UPDATE and DELETE need no payload class")
   }
 
   test(

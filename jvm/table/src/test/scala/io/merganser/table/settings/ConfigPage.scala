@@ -40,11 +40,11 @@ object ConfigPage {
        |
        |<!-- Made by io.merganser.table.settings.ConfigPage from the options; a test compares. Do not edit. -->
        |
-       |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give
-       |them with `.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as
-       |`spark.hoodie.…`. An unknown name is an error that suggests the option that was probably meant.
+       |Options keep their names from Hudi; Merganser's own begin with `spark.merganser.`. Names are case-insensitive.
+       |Set them with `.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, where Hudi's
+       |may also begin with `spark.hoodie.`. An unknown name is an error that suggests the option probably meant.
        |
-       |The names are constants, and so are the values of options that have a list of them: `io.merganser.Options` for
+       |There are constants for the names, and for the values of options with a fixed list: `io.merganser.Options` for
        |Java and Scala (`Options.RECORD_KEY`, `Options.Operation.UPSERT`), `merganser.options` for Python
        |(`options.RECORD_KEY`, `options.Operation.UPSERT`).
        |""".stripMargin
@@ -53,12 +53,11 @@ object ConfigPage {
     case OptionScope.OfTable =>
       "Set when the table is created, and stored with it. A later write may repeat them; a different value is an error."
     case OptionScope.OfWrite =>
-      "The write's option wins over Spark's configuration, that over the table's own properties, those over the " +
-        "default."
+      "Precedence: the write's option, Spark's configuration, the table's properties, the default."
     case OptionScope.OfApplication =>
       "Set where the Spark application is started, in `spark-defaults.conf` or with `--conf`. A later `SET`, a table " +
         "or an option of a read or a write does not change it."
-    case OptionScope.OfRead => "The read's option wins over Spark's configuration."
+    case OptionScope.OfRead => "The read's option takes precedence over Spark's configuration."
   }
 
   private def entry(option: OptionEntry): String = {
@@ -75,7 +74,7 @@ object ConfigPage {
     val rows = (ForeignOptions.refused ++ ForeignOptions.refusedReading).map(row)
     s"""## Known and refused
        |
-       |They would change rows or layout and are not supported. A value that requests what is done anyway is accepted.
+       |These would change rows or layout and are not supported. A value that asks for the existing behaviour is accepted.
        |
        || option | accepted value | instead |
        ||---|---|---|
@@ -87,9 +86,9 @@ object ConfigPage {
     val rows = OtherFormats.words.map(w => s"| `${w.key}` | ${w.format} | ${w.remedy} |")
     s"""## Of other formats
        |
-       |Refused: their effect is available by other means here.
+       |Refused, with the way to the same effect in Merganser.
        |
-       || option | of | instead |
+       || option | format | instead |
        ||---|---|---|
        |${rows.mkString("\n|")}
        |""".stripMargin
@@ -115,7 +114,7 @@ object ConfigPage {
        ||---|---|---|
        |${rows(IgnoredOptions.ofWrites)}
        |
-       |Of a read, its own options alone:
+       |For a read, only its own options are considered:
        |
        || options | reported | instead |
        ||---|---|---|
@@ -126,7 +125,7 @@ object ConfigPage {
   private def harmless: String =
     s"""## Accepted and without effect
        |
-       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi
+       |These tune how Hudi works and cannot change rows or layout, so existing jobs may keep them. All options of Hudi
        |${HudiOptions.release} that begin with
        |
        |${ForeignOptions.harmlessPrefixes.map(p => s"`$p*`").mkString(", ")}
@@ -135,7 +134,7 @@ object ConfigPage {
        |
        |${ForeignOptions.openPrefixes.map(p => s"`$p*`").mkString(", ")}
        |
-       |(unless it is a misspelt name of Hudi's), and
+       |(except misspelt names of Hudi's options), and
        |
        |${(ForeignOptions.harmless ++ ForeignOptions.ofOtherReleases).map(n => s"`$n`").mkString(", ")}.
        |""".stripMargin

@@ -99,8 +99,8 @@ private[write] final class BucketPlaces private (index: IndexType.Bucket, rings:
   }
 
   private def outside(slice: FileSlice, table: OpenTable) =
-    refused(slice, table, s"has file group '${slice.fileId}', which is none of its buckets",
-      "an overwrite by another engine left its buckets as they were, so that a key would be stored twice")
+    refused(slice, table, s"has file group '${slice.fileId}', which does not belong to any of its buckets",
+      "an overwrite by another engine did not change its buckets, so a key would be stored twice")
 
   private def refused(slice: FileSlice, table: OpenTable, what: String, reason: String) = MerganserException(
     "TABLE_FEATURE_READ_ONLY", "path" -> table.storage,

@@ -74,7 +74,7 @@ def condition_text(argument: str, condition: object, parts: Parts) -> str:
     """A condition as SQL.
 
     Raises:
-        TypeError: It is no condition.
+        TypeError: It is not a condition.
     """
     if isinstance(condition, bool):
         return str(condition).lower()
@@ -89,7 +89,7 @@ def value_text(column: str, value: object, parts: Parts) -> str:
     """An expression that is assigned to a column, as SQL.
 
     Raises:
-        TypeError: It is no expression and no value with a literal.
+        TypeError: It is neither an expression nor a value with a literal.
     """
     if isinstance(value, str) and not isinstance(value, Enum):
         if not value.strip():
@@ -130,7 +130,7 @@ def name_text(column: object) -> str:
     All are quoted: which words need it depends on the session's settings.
 
     Raises:
-        TypeError: It is no name.
+        TypeError: It is not a name.
     """
     if not isinstance(column, str):
         raise TypeError(f"Columns are named by strings, not by a {kind(column)}")

@@ -41,7 +41,7 @@ Nulls, NaN and times without a zone are as :meth:`merganser.Table.upsert` has th
 
 
 Earlier = Callable[[int], Sequence[str]]
-"""Names of the columns that tuples of so many values have: those from before others were added to the table."""
+"""Names of the columns of tuples with this many values: those before others were added to the table."""
 
 
 def frame_of(
@@ -123,7 +123,7 @@ def _distinct(operation: str, columns: Iterable[Any]) -> list[str]:
 
 
 def without_added(names: Sequence[str], partition_by: Sequence[str], added: Sequence[str], size: int) -> list[str]:
-    """The columns of a row of so many values, from before the last columns were added; none if it cannot be one.
+    """The columns of a row with this many values, before the last columns were added; none if it cannot be one.
 
     Args:
         names: The table's columns.

@@ -32,7 +32,7 @@ def _require_text(rule: object) -> None:
     """Refuse functions of Python: only :func:`merganser.rule` makes a rule of one.
 
     Raises:
-        TypeError: ``rule``, or the function of a column, is no text.
+        TypeError: ``rule``, or the function of a column, is not a string.
     """
     if rule is not None and not isinstance(rule, Mapping):
         raise TypeError(

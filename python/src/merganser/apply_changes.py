@@ -41,7 +41,7 @@ class TableChanges(OpenTable):
       and ordering fields.
     - ``ignore_null_updates_except_column_list``: The columns in which it does not: all or none.
     - ``columns``, ``column_list``: The columns to apply, or types of columns for events without a schema.
-    - ``except_columns``, ``except_column_list``: Columns not to apply. They stay as they are stored.
+    - ``except_columns``, ``except_column_list``: Columns not to apply. Their stored values do not change.
     """
 
     def apply_changes(
@@ -72,22 +72,22 @@ class TableChanges(OpenTable):
     ) -> Any:
         """Apply changes of another database: inserts, updates, deletes and truncates, in any order.
 
-        All of them are one upsert, in which the table's rule decides by the ordering fields. Which preset reads what is
-        in ``docs/follow-a-database.md``. The arguments that are not below:
-        :class:`merganser.apply_changes.TableChanges`.
+        All of them are one upsert, in which the table's rule decides by the ordering fields.
+        ``docs/follow-a-database.md`` describes the presets, and
+        :class:`merganser.apply_changes.TableChanges` the arguments that are not listed here.
 
         Args:
             changes: Events of a preset (JSON in a column ``value``, with ``key`` if there is one, or the envelope's
                 fields as columns), or rows with a column that orders them. May be a stream.
             apply_as_deletes: Condition on a row that makes it a delete.
             apply_as_truncates: Condition on a row that deletes all rows up to it.
-            stored_as_scd_type: 1. A table with one row per key does not store every version of a row as a row.
+            stored_as_scd_type: 1. A table with one row per key cannot store every version of a row.
             source_table: Name of the source's table in the events, such as ``"inventory.public.orders"``. Events of
-                others are skipped and counted. Without it, events of several tables are an error.
+                other tables are skipped and counted. Without it, events of several tables are an error.
             quarantine: A table, or the path of one, for events that cannot be applied; it is created if it does not
                 exist. ``True`` is ``<path of this table>_quarantine``. Without it they are an error.
             options: Settings of this write alone.
-            txn: Application and version of this application of changes, as of any write; not for streams.
+            txn: Application and version of this write, as for :meth:`upsert`; not for streams.
             checkpoint: Folder of a stream's checkpoint.
             trigger: Arguments of the stream's trigger, such as ``{"availableNow": True}``.
             query_name: Name of the stream.
@@ -132,8 +132,8 @@ class TableChanges(OpenTable):
 
         The table retains deletes for 48 hours, so that an event that is older than the delete of its row, and comes in
         a later batch, is late; not if it is partitioned by columns that are not part of the key. The option
-        ``merganser.tombstones.retained.hours`` is another time, or ``0``. The arguments that are not below:
-        :class:`merganser.apply_changes.TableChanges`.
+        ``merganser.tombstones.retained.hours`` sets another time; ``0`` turns this off.
+        :class:`merganser.apply_changes.TableChanges` describes the arguments that are not listed here.
 
         Args:
             spark: As for :meth:`create`, and so are ``path``, ``table_type``, ``index``, ``name`` and ``options``.

@@ -75,21 +75,21 @@ class TableCreation(OpenTable):
         Args:
             spark: The session.
             path: Folder of the table, which must be absent or empty. A relative one is below the current folder.
-            schema: Columns of the table, also as a string, ``id string, ts long``, or as a frame that has them.
-            record_key: Column or columns that identify a row. Without them, each inserted row gets a key of its own.
+            schema: Columns of the table, also as a string, ``id string, ts long``, or as a frame with these columns.
+            record_key: Column or columns that identify a row. Without them, each inserted row gets a generated key.
             partition_by: Column or columns that choose the folder of a row.
             ordering_by: Column or columns whose larger value wins, compared in this order.
             table_type: Copy-on-write or merge-on-read.
             merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
             rule: How each column of two versions becomes one value: names of columns, and functions such as ``sum``,
-                ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` is all columns that are not named. By default
-                ``last``, the value of the version that wins. :func:`merganser.rule` makes one of a Python function.
+                ``max`` or ``expr('greatest(old.x, new.y)')``; ``"*"`` stands for all columns that are not named.
+                Default: ``last``, the winner's value. :func:`merganser.rule` makes one of a Python function.
             rule_groups: Columns that are merged by ordering fields of their own, by the name of each group:
                 ``{"prices": {"columns": ["price", "currency"], "ordering": "priced_at"}}``; also with ``"delete"``:
-                what a delete does to them, as ``rule_delete``; by default ``ignore``.
-            rule_delete: What a delete with an ordering value does: ``remove_row``, the default; ``reset_group`` makes
-                the columns null that are in no group; ``ignore``. SQL DELETE and :meth:`delete` remove the row.
-            rule_retract: Which rows are subtracted from the columns that are sums:
+                what a delete does to them, as ``rule_delete``; default ``ignore``.
+            rule_delete: Effect of a delete with an ordering value: ``remove_row``, the default; ``reset_group``:
+                columns in no group become null; ``ignore``. SQL DELETE and :meth:`delete` remove the row.
+            rule_retract: Which rows are subtracted from sum columns:
                 ``{"column": "op", "values": ["update_before"]}``; the values are by default ``-U`` and
                 ``update_before``.
             index: How a write finds the file group of a key.
@@ -117,7 +117,7 @@ class TableCreation(OpenTable):
         schema: StructType | str | DataFrame,
         **arguments: Unpack[TableSettings],
     ) -> _T:
-        """Create an empty table, or open the one that is at the path.
+        """Create an empty table, or open the existing one at the path.
 
         Args:
             spark: As for :meth:`create`, and so is ``path``.
@@ -153,9 +153,9 @@ class TableCreation(OpenTable):
         Args:
             spark: The session.
             name: The table's name as SQL, such as ``lake.rides.trips``.
-            schema: As for :meth:`create`. Catalogs move partition columns to the end: rows written as tuples have the
-                order of :attr:`schema` then.
-            path: Folder of the table; ``None`` is the one that the catalog chooses, which ``DROP TABLE`` deletes.
+            schema: As for :meth:`create`. Catalogs move partition columns to the end: tuples of values must then
+                have the order of :attr:`schema`.
+            path: Folder of the table; ``None`` lets the catalog choose one, which ``DROP TABLE`` deletes.
             partition_by: As for :meth:`create`, and so are all ``**arguments``.
             if_not_exists: Open the table if there is one of that name. Arguments that it contradicts are refused, as
                 by :meth:`create_or_load`.
@@ -190,7 +190,7 @@ class TableCreation(OpenTable):
 
     @classmethod
     def exists(cls, spark: SparkSession, path_or_name: Place) -> bool:
-        """Return whether there is a table at a path, or of a name; ``False`` for tables of other formats.
+        """Return whether there is a table at a path or with a name; ``False`` for tables of other formats.
 
         Raises:
             MerganserError: There is one that cannot be read; the condition is the reason.

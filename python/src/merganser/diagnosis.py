@@ -1,4 +1,4 @@
-"""What an installation and a session have of what Merganser needs, and the line that adds what is missing."""
+"""Which of Merganser's requirements an installation and a session meet, and the commands that add the rest."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Diagnosis(Shown):
         return "\n".join(finding.to_string() for finding in self.findings)
 
     def _line(self) -> str:
-        """What is missing, with its remedy, and what there are warnings about."""
+        """What is missing, with its remedy, and warnings."""
         found = [str(finding) for finding in self.findings if finding.status in ("missing", "warning")]
         return "; ".join(found) or f"nothing is missing of {len(self.findings)} things"
 

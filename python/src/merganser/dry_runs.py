@@ -180,7 +180,7 @@ class ServiceDryRun(Shown):
 
 @dataclass(frozen=True)
 class RuleDifference(Shown):
-    """A row that another rule would have merged otherwise."""
+    """A row that another rule would have merged differently."""
 
     key: str = field(metadata=wire("record_key"))
     partition_path: str
@@ -244,7 +244,7 @@ def dry_run(spark: SparkSession, statement: str, *, rows: int = 20, options: Opt
     Args:
         spark: A session with the jar.
         statement: The statement as SQL.
-        rows: Most rows to return.
+        rows: Maximum number of rows to return.
         options: Settings of the statement alone.
 
     Raises:

@@ -1,7 +1,7 @@
 """Exceptions, one class for each condition that a program may want to handle.
 
 The jar identifies an error by a *condition*, as in ``[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': ...``.
-A condition without its own class raises :class:`MerganserError`, which has its name.
+A condition without its own class raises :class:`MerganserError`, with the condition's name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class MerganserError(PySparkException):
 
     Attributes:
         condition: Name of the condition, in capitals.
-        sql_state: Five characters of SQLSTATE, where the condition has one.
+        sql_state: Five characters of SQLSTATE, if the condition has one.
         parameters: Values that the message mentions, by name.
         origin: The error that the server of Spark Connect sent; ``None`` in a classic session, where it is the cause.
     """
@@ -74,7 +74,7 @@ class TableNotFoundError(MerganserError, of=("TABLE_NOT_FOUND", "PATH_IS_NO_TABL
 
 
 class TableExistsError(MerganserError, of=("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")):
-    """There is a table at the path already."""
+    """There is already a table at the path."""
 
 
 class ColumnMissingError(
@@ -160,7 +160,7 @@ class ChangesValueError(
         "CHANGES_SOURCE_TABLE_OF_ROWS",
     ),
 ):
-    """An argument of an application of changes has no such value, or a needed one is missing."""
+    """An argument of ``apply_changes`` has an invalid value, or is missing."""
 
 
 class ChangesTypeError(MerganserError, TypeError, of=("CHANGES_FORM_UNKNOWN", "CHANGES_IMAGE_TYPE")):
@@ -168,7 +168,7 @@ class ChangesTypeError(MerganserError, TypeError, of=("CHANGES_FORM_UNKNOWN", "C
 
 
 class RuleNotTraceableError(MerganserError):
-    """A rule's Python function does what columns without values cannot do; the message has the line and a remedy."""
+    """A rule's Python function does what columns without values cannot do; the message shows the line and a remedy."""
 
 
 class MissingJarError(MerganserError):

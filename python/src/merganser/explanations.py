@@ -34,7 +34,7 @@ def _origins(columns: str) -> dict[str, ColumnOrigin]:
 
 @dataclass(frozen=True)
 class RecordVersion(Shown):
-    """One stored version of a key and what became of it when it was merged."""
+    """One stored version of a key and what happened to it when it was merged."""
 
     partition_path: str
     file_id: str
@@ -43,9 +43,9 @@ class RecordVersion(Shown):
     commit: str
     """Requested time of the write that it is of."""
     completed: str | None
-    """When that write completed; ``None`` where the timeline does not have it any more."""
+    """When that write completed; ``None`` if it is no longer on the timeline."""
     operation: str | None
-    """``UPSERT``, ``DELETE``, ...; ``None`` where the timeline does not have it any more."""
+    """``UPSERT``, ``DELETE``, ...; ``None`` if it is no longer on the timeline."""
     file: str | None
     """Name of the base or log file that has it."""
     in_log: bool
@@ -76,7 +76,7 @@ class RecordVersion(Shown):
 
 @dataclass(frozen=True)
 class SearchedFiles(Shown):
-    """Where a key was searched, in numbers."""
+    """How much was searched for a key."""
 
     partitions: int
     file_groups: int

@@ -26,11 +26,11 @@ def combine(
 ) -> DataFrame:
     """Return one row for each key: what a new table would have after an upsert of these rows.
 
-    A key whose last change is a delete has no row. Nothing runs before the frame that is returned does.
+    A key whose last change is a delete has no row. Nothing runs until the returned frame does.
 
     Args:
         rows: One or more versions of each row, in the order of their arrival. A column ``_hoodie_is_deleted`` marks
-            deletes; the result does not have it.
+            deletes; the result does not contain it.
         keys: Column or columns that identify a row.
         rule: As for :meth:`Table.create`, and so are ``ordering_by`` and ``merge_mode``.
         options: Further settings of a table by their ``hoodie.*`` names, such as a payload class or a delete marker.
@@ -56,7 +56,7 @@ def merge_frames(
     """Return the rows of ``stored`` after an upsert of ``changes``, as a table with these settings would have them.
 
     Args:
-        stored: One row for each key, with the columns of the result. A key that comes twice is changed in both rows.
+        stored: One row for each key, with the columns of the result. If a key occurs twice, both rows are changed.
         changes: One or more versions of each row, in the order of their arrival, with the same columns. To omit some,
             set ``spark.merganser.write.missingColumns`` as for an upsert. A column ``_hoodie_is_deleted`` marks
             deletes.

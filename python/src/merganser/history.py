@@ -18,7 +18,7 @@ class _Action(Shown):
     instant: str = field(metadata=wire("instant_time"))
     """Requested time in the zone of the table's timeline; identifies the action."""
     requested_at: datetime | None = field(metadata=wire(of=utc))
-    """The same in UTC; ``None`` for instants that are no times."""
+    """The same in UTC; ``None`` for instants that are not times."""
     completed: str | None = field(metadata=wire("completed_time"))
     """When it was completed, in the format of ``instant``; ``None`` while it is pending, and in version 6."""
     completed_at: datetime | None = field(metadata=wire(of=utc))

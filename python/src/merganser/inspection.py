@@ -24,7 +24,7 @@ class Inspection(OfTable):
     """Questions about a table: ``table.inspect``."""
 
     def rule(self) -> dict[str, Any]:
-        """Return the rule as the arguments of :meth:`merganser.Table.create` by which another table has it.
+        """Return the rule as the arguments of :meth:`merganser.Table.create` that give another table the same rule.
 
         They are ``rule``, ``rule_groups``, ``rule_delete`` and ``rule_retract``; those are absent that are as without
         them, and all of them for a table without a rule of columns.
@@ -47,15 +47,15 @@ class Inspection(OfTable):
     def explain(
         self, key: RecordKey, *, partition: str | None = None, options: Options | None = None
     ) -> RecordExplanation:
-        """Return the retained versions of one key, what became of each, and where its columns came from.
+        """Return the retained versions of one key, what happened to each, and where its columns came from.
 
-        Read are the file groups that can hold the key: by the partition, by its bucket, and by the ranges and Bloom
-        filters of keys in the footers of base files. Versions that were cleaned are not known any more. A
-        copy-on-write table has no version that lost.
+        It reads only the file groups that can contain the key, by its partition, its bucket, and the key ranges and
+        Bloom filters in the footers of base files. Versions that were cleaned are no longer known. A copy-on-write
+        table has no version that lost.
 
         Args:
             key: The value of the one key column; a tuple of values in the order of the key columns; a dict of them,
-                with the partition columns too where the search is to be limited to one partition; or the record key
+                with the partition columns too, to limit the search to one partition; or the record key
                 as the table stores it, such as ``"id:1,region:eu"``.
             partition: Path of the one partition to search; ``None`` is all, or the one that ``key`` determines.
             options: Settings by their ``hoodie.*`` names, such as those of the index.
@@ -64,7 +64,7 @@ class Inspection(OfTable):
             The versions; without any, what was searched.
 
         Raises:
-            TypeError: ``key`` is no key.
+            TypeError: ``key`` is not a key.
             MerganserError: ``CALL_ARGUMENT_INVALID``: its columns are not those of the table's key.
             SliceFileMissingError: A clean removed a file meanwhile.
         """
@@ -90,7 +90,7 @@ class Inspection(OfTable):
         problem come to the driver.
 
         Args:
-            sample: Most file groups whose rows are read; ``None`` is 1,000. The result has those that were.
+            sample: Maximum number of file groups whose rows are read; ``None`` is 1,000. The result counts them.
             repair: Repair what needs no choice, partition metadata, keys in several places and uncommitted files, and
                 return what is wrong then. ``detail`` of the result names what was repaired.
             options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
@@ -117,7 +117,7 @@ class Inspection(OfTable):
             cases: How many cases to try for each law; ``None`` is 1,000.
             seed: The same cases are tried for the same seed and rows; ``None`` is 0.
             store: Keep what is found beside the rule, in the table's properties, where :meth:`merge_config` shows it.
-                A law that is refuted is not relied on then, also if a merger of one's own states it.
+                A refuted law is then not relied on, even if a user's merger states it.
             options: Settings by their ``hoodie.*`` names, such as the classes of mergers.
 
         Raises:
@@ -144,7 +144,7 @@ class Inspection(OfTable):
             ordering_by: Column or columns whose larger value wins; ``None``: those of the table.
             merge_mode: Which of two versions wins; by default it follows from the other arguments.
             settings: Further settings of a table with the rule, such as a payload class or a merger class.
-            rows: Most rows to return.
+            rows: Maximum number of rows to return.
             options: Settings of the call, such as ``hoodie.write.record.merge.custom.implementation.classes`` for the
                 table's own rule.
 
@@ -155,14 +155,14 @@ class Inspection(OfTable):
         return RuleComparison.from_rows(self._table._rows("compare_rule", options, rule=own, rows=rows))
 
     def merge_config(self, *, options: Options | None = None) -> MergeConfig:
-        """Return every setting that holds for writes of the table, where it is from, and what contradicts it.
+        """Return every setting for writes of the table, where it comes from, and what contradicts it.
 
         ::
 
             print(table.inspect.merge_config())  # what is not a default, contradictions first
 
         Args:
-            options: Options of a write that is considered; ``None`` is a write without any.
+            options: Options of the write to consider; ``None`` is a write without options.
         """
         rows = self._table._rows("show_merge_config", options)
         return MergeConfig(map(Setting.from_wire, rows))
@@ -173,7 +173,7 @@ class Inspection(OfTable):
         :meth:`merganser.repairs.Repairs.merge_duplicates` merges the rows of such keys.
 
         Args:
-            limit: Most of these keys to list; ``None`` is 20.
+            limit: Maximum number of such keys to list; ``None`` is 20.
             options: Settings by their ``hoodie.*`` names, such as ``hoodie.index.type`` of a global index.
 
         Raises:

@@ -113,7 +113,7 @@ class Merge:
             set: Expressions by column. ``None`` assigns every column from the source's column of its name, as
                 ``UPDATE SET *`` does.
             condition: For which of the matched rows.
-            except_: Columns to leave as they are, where ``set`` is ``None``.
+            except_: Columns not to assign if ``set`` is ``None``.
         """
         return self.with_clauses(WhenMatchedUpdate(set, condition, except_))
 
@@ -140,7 +140,7 @@ class Merge:
             values: Expressions by column; other columns become null. ``None`` takes every column from the source's
                 column of its name, as ``INSERT *`` does.
             condition: For which of the source's rows.
-            except_: Columns to leave null, where ``values`` is ``None``.
+            except_: Columns to leave null if ``values`` is ``None``.
         """
         return self.with_clauses(WhenNotMatchedInsert(values, condition, except_))
 
@@ -153,19 +153,19 @@ class Merge:
         return self.with_clauses(WhenNotMatchedBySourceDelete(condition))
 
     def with_schema_evolution(self) -> Merge:
-        """Let the statement add columns that the source has and the table has not, and widen types."""
+        """Let the statement add columns that the table lacks, and widen types."""
         return replace(self, evolves_schema=True)
 
     def sql(self) -> str:
         """Return the statement.
 
-        A source that is a frame is ``{source}`` in it: ``spark.sql(merge.sql(), source=frame)`` runs the statement.
+        A frame as the source is written ``{source}``: ``spark.sql(merge.sql(), source=frame)`` runs the statement.
 
-        Columns are text in it, whose strings no setting of the parser changes; :meth:`execute` needs no text of them.
+        Columns are written as SQL, with strings that no parser setting changes; :meth:`execute` does not need that.
 
         Raises:
             TypeError: A condition or an expression is neither SQL nor a column.
-            ValueError: There is no clause, or ``except_`` has a column that is not one of the table's.
+            ValueError: There is no clause, or ``except_`` names a column that the table lacks.
         """
         shown = ShownParts(self._transport().sql_of)
         if isinstance(self.source, str):
@@ -179,7 +179,7 @@ class Merge:
         """Run the statement, in one commit.
 
         Args:
-            dry_run: Change nothing; ``dry_run`` of the result has what would be changed, as of :meth:`dry_run`.
+            dry_run: Change nothing; ``dry_run`` of the result shows what would be changed, like :meth:`dry_run`.
             options: As for :meth:`merganser.Table.upsert`, and so is ``txn``.
 
         Returns:
@@ -200,7 +200,7 @@ class Merge:
         """Return what :meth:`execute` would do: counts, and rows before and after. Nothing is changed.
 
         Args:
-            rows: Most rows to return.
+            rows: Maximum number of rows to return.
             options: As for :meth:`execute`, and so is ``txn``.
 
         Raises:
@@ -231,7 +231,7 @@ class Merge:
         """Add clauses that are values.
 
         Raises:
-            TypeError: One of them is no clause.
+            TypeError: One of them is not a clause.
         """
         for clause in clauses:
             if not isinstance(clause, get_args(Clause)):

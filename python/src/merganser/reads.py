@@ -40,7 +40,7 @@ class TableReads(OpenTable):
             read_optimized: Read only base files: faster on merge-on-read tables, but without the rows of the logs.
 
         Raises:
-            TypeError: ``as_of`` is no time, or ``columns`` or ``where`` is neither SQL nor a column.
+            TypeError: ``as_of`` is not a time, or ``columns`` or ``where`` is neither SQL nor a column.
         """
         reader = self._spark.read.format(_FORMAT)
         if as_of is not None:
@@ -99,8 +99,8 @@ class TableReads(OpenTable):
         """Return the rows that changed in a window of time, each once, as it was at the end of the window.
 
         The window is one of completion times: a row is in it if the commit that last changed it, up to the end,
-        completed after ``since``. Deleted rows are not returned, nor are rows that a late change left as they were.
-        Only the file groups are read that these commits wrote to.
+        completed after ``since``. Deleted rows are not returned, nor are rows that a late change did not alter.
+        Only file groups that these commits wrote to are read.
 
         Args:
             since: Time after which changes are returned, as ``as_of`` of :meth:`df`, such as the result of the last
@@ -109,7 +109,7 @@ class TableReads(OpenTable):
             columns: As for :meth:`df`, and so is ``where``.
 
         Raises:
-            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
+            MerganserError: Files or commits of the window are gone, or the window is invalid; the condition says which.
         """
         return _chosen(self._incremental(since, until).load(self.path), columns, where)
 
@@ -125,15 +125,15 @@ class TableReads(OpenTable):
 
         One row for each changed row and commit: ``op`` (``i``, ``u`` or ``d``), ``instant`` and ``completion_time`` of
         the commit, ``before`` and ``after`` as structs of the table's columns, one of them null for an insert or a
-        delete. A row that a commit left as it was is not among them. Rows come in no order.
+        delete. Rows that a commit did not alter are not included. Rows are in no particular order.
 
         Args:
             since: As for :meth:`changes`, and so is ``until``.
             reason: Adds the column ``reason``: ``won``, ``tie``, ``filled``, ``merged`` or ``deleted``.
-            json: Returns the columns of Hudi's reads instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
+            json: Returns the same columns as Hudi instead: ``op``, ``ts_ms``, and ``before`` and ``after`` as JSON.
 
         Raises:
-            MerganserError: Files or commits of the window are gone, or it cannot be one; the condition names which.
+            MerganserError: Files or commits of the window are gone, or the window is invalid; the condition says which.
         """
         return self._incremental(since, until).options(**_change_data(reason, json)).load(self.path)
 
@@ -148,16 +148,16 @@ class TableReads(OpenTable):
     ) -> DataFrame:
         """Return a stream of what each commit changed, in the columns of :meth:`change_data`.
 
-        A micro-batch has the changes of one or more commits, several of them for a row that several commits changed:
-        ``completion_time`` orders these. Each change is in exactly one micro-batch, across restarts of the query with
-        the same checkpoint.
+        A micro-batch contains the changes of one or more commits, and several changes of a row if several commits
+        changed it: ``completion_time`` orders these. Each change is in exactly one micro-batch, across restarts of
+        the query with the same checkpoint.
 
         Args:
             start: Where a new query begins: ``"earliest"`` with the rows of the table, as inserts of its newest commit;
-                ``"latest"`` with the next commit; or after a time, as ``since`` of :meth:`changes`. A query that is
-                started again goes on where its checkpoint is.
+                ``"latest"`` with the next commit; or after a time, as ``since`` of :meth:`changes`. A restarted
+                query continues from its checkpoint.
             reason: As for :meth:`change_data`, and so is ``json``.
-            max_files: A micro-batch takes commits up to so many files, at least one commit. ``None``: all there are.
+            max_files: Maximum number of files in a micro-batch, which takes at least one commit. ``None``: no limit.
             max_bytes: The same by the size of the files.
 
         Raises:

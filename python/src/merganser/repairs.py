@@ -21,8 +21,8 @@ class Repairs(OfTable):
     def merge_duplicates(self, partition: str | None = None, *, options: Options | None = None) -> RepairResult:
         """Merge the rows of keys that are stored more than once into one row each, by the table's rule, in one commit.
 
-        Under a global index a key is one in the whole table, else in its partition. In a table with buckets each key
-        is in its bucket afterwards, also one that is stored once.
+        Under a global index a key is unique in the whole table, otherwise in its partition. In a table with buckets
+        each key is in its bucket afterwards, even if it was stored only once.
 
         Args:
             partition: Path of the one partition to repair; ``None`` is all of them.
@@ -31,7 +31,7 @@ class Repairs(OfTable):
 
         Raises:
             MerganserError: ``DUPLICATES_WITHOUT_KEYS``: the table has no record key; ``PARTITIONS_NOT_FOUND``;
-                ``CONFIG_CONFLICT``: the files are no buckets.
+                ``CONFIG_CONFLICT``: the files are not buckets.
             CommitConflictError: Another writer changed the same file groups meanwhile.
         """
         arguments = {"dry_run": False, "duplicated_partition_path": partition}
@@ -46,7 +46,7 @@ class Repairs(OfTable):
     ) -> Results[OrphanFile]:
         """Delete data files that no commit on the timeline or in the history names.
 
-        Files of pending instants, running writes and savepoints stay, and so do files of which nothing is known.
+        Files of pending instants, running writes and savepoints stay, and so do files of unknown origin.
 
         Args:
             older_than: Files modified later stay; a time without a zone is local. ``None``: those of three days.
@@ -80,7 +80,7 @@ def repair_properties(
     """Restore the ``hoodie.properties`` of a table, lost or damaged, and set some of them.
 
     They come from the file if it is intact, else from ``hoodie.properties.backup``, else from the table's commits
-    and what is named. They are checked against the table's files and rows before anything is written.
+    and ``properties``. They are checked against the table's files and rows before anything is written.
 
     Args:
         spark: The session.
@@ -93,7 +93,7 @@ def repair_properties(
 
     Raises:
         MerganserError: ``PROPERTIES_CONTRADICT_DATA``: with these properties rows would be missing, or keys stored
-            twice; ``PROPERTY_REQUIRED``: a property must be named, since nothing shows its value.
+            twice; ``PROPERTY_REQUIRED``: a property must be given, because its value cannot be determined.
     """
     rows = transport_for(spark).rows("repair_properties", properties, path=os.fspath(path), dry_run=dry_run)
     return Results(map(PropertyChange.from_wire, rows))

@@ -20,7 +20,7 @@ class RuleLaw(Shown):
     meaning: str
     """A clause."""
     holds: bool | None
-    """True for all cases that were tried, which is no proof; ``None`` if the law is not about such a rule."""
+    """True for all cases that were tried, which is not a proof; ``None`` if the law is not about such a rule."""
     relied_on: bool | None
     """Whether merges rely on it to combine versions early; ``None`` for a law that no merge relies on."""
     cases: int

@@ -108,11 +108,11 @@ def rule(function: Callable[[Any, Any], Mapping[str, Any]]) -> Rule:
 
     Args:
         function: Returns the columns that are merged: expressions over ``old.x`` and ``new.x``, constants, or names of
-            functions such as ``"sum"``. Columns that it does not return are those of the winner.
+            functions such as ``"sum"``. Other columns come from the winner.
 
     Raises:
-        RuleNotTraceableError: The function does something with a column that only values have. The message has the
-            line, and what to write instead.
+        RuleNotTraceableError: The function does something with a column that only values have. The message shows
+            the line, and what to write instead.
     """
     return Rule(function)
 
@@ -140,7 +140,7 @@ def when(condition: RuleColumn, value: Value) -> When:
 
 
 def lit(value: Value) -> RuleColumn:
-    """A constant; needed for strings as values of columns, which are names of functions otherwise."""
+    """A constant; needed for strings as values of columns, which would otherwise be function names."""
     return RuleColumn(operand(value))
 
 

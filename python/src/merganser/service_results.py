@@ -201,7 +201,7 @@ class RuleChange(Shown):
     options: dict[str, tuple[str | None, str | None]]
     """Options of the rule that differ, each with its value before and after; ``None`` where it has none."""
     file_slices_compacted: int
-    """Those whose logs were merged by the rule of before."""
+    """Those whose logs were merged by the previous rule."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> RuleChange:
@@ -246,7 +246,7 @@ class PartitionRepair(Shown):
     path: str = field(metadata=wire("partition_path"))
     """Below the table's folder."""
     has_metadata: bool = field(metadata=wire("metadata_is_present", of="Yes".__eq__))
-    """Whether it had ``.hoodie_partition_metadata``; without it the folder is no partition."""
+    """Whether it had ``.hoodie_partition_metadata``; without it the folder is not a partition."""
     repaired: bool = field(metadata=wire("action", of="Repaired".__eq__))
     """Whether it got one."""
 

@@ -45,13 +45,13 @@ class Services(OfTable):
             partition: Of ``repair_duplicates``: path of the one partition.
             min_commits: As for :meth:`archive`, and so is ``max_commits``.
             order_by: As for :meth:`cluster`, and so are ``strategy`` and ``where``.
-            rows: Of restores, rollbacks, ``repair_duplicates`` and ``upgrade``: most rows to show; 20 by default.
+            rows: Of restores, rollbacks, ``repair_duplicates`` and ``upgrade``: maximum number of rows to show (20).
             older_than: Of ``remove_orphans``: files modified later stay; a time without a zone is local.
             options: Settings of the service alone, by their ``hoodie.*`` names.
 
         Raises:
-            MerganserError: ``CALL_ARGUMENT_INVALID``: it is no service, or has no such argument; and what the service
-                raises before it changes anything.
+            MerganserError: ``CALL_ARGUMENT_INVALID``: it is not a service, or has no such argument; and what the
+                service raises before it changes anything.
         """
         steps = self._table._rows(
             "dry_run_service",
@@ -72,8 +72,8 @@ class Services(OfTable):
     def compact_logs(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
         """Merge the log files of a merge-on-read table with each other, beside its base files.
 
-        A file slice is taken that has at least ``hoodie.log.compaction.blocks.threshold`` (5) log blocks. Reads then
-        merge one log file where they merged several; no row changes.
+        It takes file slices with at least ``hoodie.log.compaction.blocks.threshold`` (5) log blocks. Reads then merge
+        one log file instead of several; no row changes.
 
         Args:
             schedule_only: Write only the plan, to be run by a later log compaction.
@@ -114,7 +114,7 @@ class Services(OfTable):
             other processes are running all planned clusterings.
 
         Raises:
-            ValueError: ``strategy`` is none of these.
+            ValueError: ``strategy`` is not one of these.
             MerganserError: ``CLUSTERING_COLUMN_UNKNOWN``, ``CLUSTERING_COLUMN_UNSUPPORTED``: of ``order_by``;
                 ``CLUSTERING_PREDICATE_UNSUPPORTED``: ``where`` has other columns; ``CLUSTERING_OF_BUCKETS``: the
                 table's index is BUCKET; ``CLUSTERING_CONFLICT``: another writer replaced the rows meanwhile.
@@ -129,7 +129,7 @@ class Services(OfTable):
         """Roll a planned clustering back, with what failed runs of it have written. No row changes.
 
         Returns:
-            Why it was left alone, as a process is running it; ``None`` if it was rolled back.
+            Why it was left alone (a process is running it); ``None`` if it was rolled back.
 
         Raises:
             MerganserError: ``CALL_ARGUMENT_INVALID``: it is not a planned clustering.
@@ -157,8 +157,8 @@ class Services(OfTable):
     def upgrade(self) -> None:
         """Upgrade a table of version 6 or 8 to version 9: failed writes are rolled back, and logs are compacted first.
 
-        ``dry_run("upgrade")`` has the properties as they become, among them the merge mode of a payload class, and rows
-        that the rule merges otherwise then; it is not refused where what is pending is compacted first.
+        ``dry_run("upgrade")`` shows the new properties, including the merge mode that replaces a payload class, and
+        rows that the rule would then merge differently; it is not refused if pending logs are compacted first.
 
         Raises:
             MerganserError: ``UPGRADE_REFUSED``.
@@ -175,10 +175,10 @@ class Services(OfTable):
         dry_run: bool = False,
         options: Options | None = None,
     ) -> RuleChange:
-        """Give the table another rule of columns, by which later versions of its rows merge.
+        """Change the column rules by which later versions of the table's rows merge.
 
-        Rows stay as they are: what logs have is merged by the rule of before, in a compaction. What is not named stays
-        as it is in the rule; ``last`` takes a function from a column.
+        Stored rows do not change: a compaction merges the logs by the previous rule first. Parts of the rule that are
+        not named do not change either; ``last`` removes a column's function.
 
         Args:
             rule: As for :meth:`Table.create`, and so are ``rule_groups``, ``rule_delete`` and ``rule_retract``.
@@ -204,14 +204,14 @@ class Services(OfTable):
     ) -> Results[ServiceStatus]:
         """Run services of this table in the background of the session, beside its writers.
 
-        They run periodically and after each write of this session, which leaves them its own: it schedules a
-        compaction at most. They end with the session, or by :meth:`stop`; those started before are replaced.
-        While a clustering runs, writes that change its file groups are refused with ``COMMIT_CONFLICT``, unless
+        They run periodically and after each write of this session, which leaves its own services to them: it
+        schedules a compaction at most. They end with the session or with :meth:`stop`, and replace those started
+        before. While a clustering runs, writes that change its file groups are refused with ``COMMIT_CONFLICT``, unless
         ``hoodie.clustering.updates.strategy`` allows them.
 
         Args:
             services: ``"compaction"``, ``"log compaction"``, ``"clustering"``, ``"clean"``, ``"archiving"``. ``None``
-                is all that apply to the table but log compaction and clustering.
+                is all that apply to the table, except log compaction and clustering.
             interval_seconds: Time between their runs.
             options: Settings of the services by their ``hoodie.*`` names. ``None`` uses the table's and the session's.
 

@@ -1,4 +1,4 @@
-"""Spark sessions that have the jar, the SQL extension and the catalog."""
+"""Spark sessions with the jar, the SQL extension and the catalog."""
 
 from __future__ import annotations
 

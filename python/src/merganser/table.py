@@ -21,7 +21,7 @@ from merganser.writes import TableWrites
 
 
 class Table(TableCreation, TableReads, TableWrites, TableChanges):
-    """A table at a path. Use :meth:`create`, :meth:`load` or one of their like.
+    """A table at a path. Use :meth:`create`, :meth:`load` or a related method.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
     """
@@ -43,7 +43,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
 
     @property
     def record_key(self) -> tuple[str, ...]:
-        """Columns that identify a row; empty where each inserted row gets a key of its own."""
+        """Columns that identify a row; empty if each inserted row gets a generated key."""
         return self._info.record_key
 
     @property
@@ -69,7 +69,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
 
     @property
     def index(self) -> str | None:
-        """Index the table stores, or ``None`` when that is left to each write."""
+        """Index the table stores, or ``None`` if each write chooses it."""
         return self._info.index
 
     @property
@@ -101,15 +101,15 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
     def history(self, limit: int | None = None, *, archived: bool = False) -> History:
         """Return what was done to the table, newest first: writes, services, savepoints, and what is pending.
 
-        Only files of the timeline are read, of as many actions as are returned. An archiving is no action of its own;
-        what it moved has ``archived``.
+        Only the timeline files of the returned actions are read. Archiving is not an action itself; actions that it
+        moved have ``archived``.
 
         Args:
-            limit: Most actions to return; ``None`` returns all.
+            limit: Maximum number of actions to return; ``None`` returns all.
             archived: Whether actions that were moved from the timeline to its history follow.
 
         Raises:
-            TypeError: ``limit`` is no number.
+            TypeError: ``limit`` is not a number.
             ValueError: ``limit`` is negative.
         """
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
@@ -152,7 +152,7 @@ class Table(TableCreation, TableReads, TableWrites, TableChanges):
 
         Args:
             procedure: Its name; ``docs/sql.md`` lists them.
-            **arguments: Its arguments beside the table.
+            **arguments: Its arguments, without the table.
         """
         return self._frame(procedure, **arguments)
 

@@ -25,10 +25,10 @@ def assert_laws(
     cases: int | None = None,
     seed: int | None = None,
 ) -> None:
-    """Fail unless a merge rule has these laws.
+    """Fail unless a merge rule keeps these laws.
 
     Args:
-        laws: Names of laws, such as ``"associative"``; ``None`` is all that are about the rule.
+        laws: Names of laws, such as ``"associative"``; ``None`` is all that apply to the rule.
         spark: As for :func:`merganser.laws.check_rule`, and so are all others.
 
     Raises:

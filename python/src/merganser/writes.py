@@ -46,16 +46,16 @@ class TableWrites(OpenTable):
         Args:
             rows: Incoming rows, with the record key columns and, under event-time ordering, the ordering fields: a
                 frame of Spark, pandas, Polars or Arrow, or a list of dicts, or of tuples with a value for each column.
-                NaN of pandas is null, NaN of the others a number. Times without a zone are those of the session's zone
-                in frames, and of this process in lists.
+                NaN in pandas becomes null, elsewhere it stays NaN. Times without a zone are in the session's zone in
+                frames, and in that of this process in lists.
             options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
                 ``None`` uses the table's and the session's.
             txn: Application and version of this write, for every kind of write. Versions grow with each new write of
                 the application. If this version or a later one is committed, nothing is written, and the result is
                 that of the earlier commit (``is_repetition``): so a write whose result was lost can be repeated.
             dry_run: For every kind of write: write nothing, and return what the write would report, with some of the
-                rows before and after in ``dry_run`` of the result. ``spark.merganser.write.dryRun.rows`` in
-                ``options`` is how many.
+                rows before and after in ``dry_run`` of the result; ``spark.merganser.write.dryRun.rows`` in
+                ``options`` limits their number.
 
         Raises:
             OrderingFieldMissingError: An ordering field is not a column of ``rows``.
@@ -93,7 +93,7 @@ class TableWrites(OpenTable):
         txn: Transaction | None = None,
         dry_run: bool = False,
     ) -> CommitResult:
-        """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
+        """Replace all rows of the table with ``rows``, in one commit. Its columns and settings do not change.
 
         Args:
             rows: The table's new rows; an empty frame empties the table. They may be read from the table itself.
@@ -113,7 +113,7 @@ class TableWrites(OpenTable):
         txn: Transaction | None = None,
         dry_run: bool = False,
     ) -> CommitResult:
-        """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
+        """Replace all rows of the partitions that ``rows`` belong to, in one commit.
 
         Other partitions are unchanged. A table without partitions is replaced as a whole. ``options``, ``txn`` and
         ``dry_run`` are as for :meth:`upsert`.
@@ -138,8 +138,8 @@ class TableWrites(OpenTable):
         """Remove all rows of partitions, in one commit.
 
         Args:
-            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``. Each
-                character stands for itself; a path that is not a partition is ignored.
+            paths: Partition paths as the table stores them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``. All
+                characters are literal; a path that is not a partition is ignored.
             matching: Patterns of partition paths, instead of ``paths``: ``*`` matches any characters.
             options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
@@ -185,7 +185,7 @@ class TableWrites(OpenTable):
         txn: Transaction | None = None,
         dry_run: bool = False,
     ) -> CommitResult | StatementResult:
-        """Delete rows by their keys, whatever their ordering value, or by a condition.
+        """Delete rows by their keys, regardless of ordering values, or by a condition.
 
         Args:
             which: Keys, as ``keys``; or, if it is a string, a bool or a column, a condition, as ``where``.
@@ -239,7 +239,7 @@ class TableWrites(OpenTable):
             options: As for :meth:`upsert`, and so are ``txn`` and ``dry_run``.
 
         Raises:
-            TypeError: ``set`` is not a dict of expressions, or ``where`` is no condition.
+            TypeError: ``set`` is not a dict of expressions, or ``where`` is not a condition.
             MerganserError: ``ASSIGNMENT_REFUSED``: a key column is assigned; others likewise.
         """
         parts = self._transport.parts()
@@ -270,12 +270,12 @@ class TableWrites(OpenTable):
             on: When a row of the source matches a stored one: a condition as SQL or as a column, or names of columns
                 that are equal. ``None``: the record key columns are equal.
             clauses: Clauses as values, such as :class:`merganser.WhenMatchedUpdate`; methods add others.
-            source_alias: What the source's columns are qualified by in conditions and expressions.
-            target_alias: What the table's columns are qualified by.
+            source_alias: Qualifier of the source's columns in conditions and expressions.
+            target_alias: Qualifier of the table's columns.
             schema_evolution: Whether the statement adds columns that the source has, and widens types.
 
         Raises:
-            TypeError: ``source`` is neither rows nor a string, or ``on`` is no condition.
+            TypeError: ``source`` is neither rows nor a string, or ``on`` is not a condition.
         """
         begun = Merge(
             target=self.identifier,
@@ -315,11 +315,11 @@ class TableWrites(OpenTable):
         return StatementResult.of(what, self._transport.statement(what, text, options, parts))
 
     def _frame_of(self, operation: str, rows: Any) -> DataFrame:
-        """Rows as a frame, in the types of the table's columns where they are no frame of Spark."""
+        """Rows as a frame, in the types of the table's columns unless they are a Spark frame."""
         return frame_of(self._spark, operation, rows, None if is_frame(rows) else self.schema, self._earlier)
 
     def _earlier(self, size: int) -> list[str]:
-        """The columns of tuples of so many values, see :func:`merganser._rows.without_added`."""
+        """The columns of tuples with this many values, see :func:`merganser._rows.without_added`."""
         (row,) = self._transport.rows("describe_table", path=self.path)
         names = [field["name"] for field in json.loads(row["schema"])["fields"]]
         return without_added(names, row["partition_fields"], row.get("added_columns") or (), size)
@@ -334,7 +334,7 @@ class TableWrites(OpenTable):
 
 
 def _with_partitions(keys: DataFrame, table: TableInfo) -> DataFrame:
-    """Keys with all partition columns: those that ``keys`` lacks are of the stored rows of these keys.
+    """Keys with all partition columns: those that ``keys`` lacks come from the stored rows of these keys.
 
     Args:
         keys: A frame with the key columns. One without them is returned as it is: so are the keys of a table without

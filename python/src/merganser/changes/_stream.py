@@ -31,7 +31,7 @@ def start(
 
     Raises:
         ValueError: There is no checkpoint.
-        TypeError: The trigger is no mapping.
+        TypeError: The trigger is not a mapping.
     """
     checkpoint, trigger, query_name = written["checkpoint"], written["trigger"], written["query_name"]
     if checkpoint is None:

@@ -100,7 +100,7 @@ def slices(given: Given) -> Rows | Result:
 @click.option("--all", "defaults", is_flag=True, help="List also settings that have their defaults.")
 @click.option("--stored", is_flag=True, help="List what the table's hoodie.properties has instead.")
 def config(given: Given, defaults: bool, stored: bool) -> Rows | Result:
-    """List the settings that hold for writes of a table, with their sources; contradictions first.
+    """List the settings for writes of a table, with their sources; contradictions first.
 
     The settings of --option and --conf are those of the write.
     """
@@ -118,10 +118,10 @@ def config(given: Given, defaults: bool, stored: bool) -> Rows | Result:
 @click.option("--columns", metavar="NAMES", help="Columns to read, comma separated; also meta columns.")
 @click.option("--where", metavar="CONDITION", help="Condition in SQL.")
 @click.option("--as-of", metavar="TIME", help="Time to read as of: an instant, a date, or '2026-01-31 12:00:00'.")
-@click.option("--read-optimized", is_flag=True, help="Read base files alone, without the rows of logs.")
+@click.option("--read-optimized", is_flag=True, help="Read only base files, without the rows of logs.")
 @limit_option
 def read(given: Given, columns: str | None, where: str | None, limit: int, **version: Any) -> Rows | Result:
-    """Print rows of a table, in no order."""
+    """Print rows of a table, in no particular order."""
     rows = given.table.df(**version)
     return _rows(rows if where is None else rows.where(where), columns, limit)
 
@@ -133,7 +133,7 @@ def read(given: Given, columns: str | None, where: str | None, limit: int, **ver
 @click.option("--columns", metavar="NAMES", help="Columns to print, comma separated; also meta columns.")
 @limit_option
 def changes(given: Given, data: bool, columns: str | None, limit: int, **window: Any) -> Rows | Result:
-    """Print the rows that changed in a window of time, each once, as it was at its end."""
+    """Print the rows that changed within a time window, each once, as at its end."""
     table = given.table
     return _rows(table.change_data(**window) if data else table.changes(**window), columns, limit)
 
@@ -142,7 +142,7 @@ def changes(given: Given, data: bool, columns: str | None, limit: int, **window:
 @click.argument("key", metavar="KEY")
 @parameters("explain_record", "partition")
 def explain(given: Given, key: str, partition: str | None) -> Rows | Result:
-    """Show the retained versions of one key, what became of each, and why.
+    """Show the retained versions of one key, what happened to each, and why.
 
     KEY is the value of the one key column, or JSON of several: '{"id": 1, "region": "eu"}'.
     """

@@ -110,8 +110,8 @@ def savepoint(
 def restore(given: Given, instant_time: str | None, savepoint: str | None, dry_run: bool, yes: bool) -> Rows | Result:
     """Take back all writes after a time, a commit or a savepoint, and delete their files.
 
-    A time stands for the last write that had completed by then. It is shown first, with what would be lost, and asked
-    about; without a terminal --yes is needed.
+    A time stands for the last write that had completed by then. The command first shows the write and what would be
+    lost, and asks; without a terminal, --yes is needed.
     """
     if (instant_time is None) == (savepoint is None):
         raise click.UsageError("Give either --to or --savepoint.")
@@ -164,7 +164,7 @@ _REPAIRS = {
 @click.option("--apply", is_flag=True, help="Repair; without it, only show what would be done.")
 @parameters("repair_deduplicate", duplicated_partition_path="--partition")
 def repair(given: Given, what: str, apply: bool, duplicated_partition_path: str | None) -> Rows | Result:
-    """Show what is to be repaired in a table, and with --apply repair it.
+    """Show what needs repair in a table, and repair it with --apply.
 
     \b
     WHAT is one of

@@ -52,8 +52,8 @@ def demo_command(folder: str, **session: Any) -> int:
 def doctor_command(table: str | None, no_session: bool, **session: Any) -> int:
     """Look for what Merganser needs: Java, jar, extension, catalog; exit code 1 if something is missing.
 
-    Starts a session, and writes and reads a table in a temporary folder where the session is local. With TABLE, that
-    table is opened as well. What is missing is printed with the line that adds it.
+    Starts a session, and, if it is local, writes and reads a table in a temporary folder. With TABLE, that
+    table is opened as well. Whatever is missing is printed with the command that adds it.
     """
     found, request = installed(), request_of(session)
     if not no_session and all(finding.status != "missing" for finding in found):
@@ -88,7 +88,7 @@ def jar_command(spark: str | None) -> int:
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> int:
-    """Print what completes commands in a shell: eval "$(merganser completion bash)"."""
+    """Print the script that completes commands in a shell: eval "$(merganser completion bash)"."""
     from click.shell_completion import get_completion_class
 
     from merganser.cli import commands

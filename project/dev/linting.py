@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 
+from dev.english import findings
 from dev.environment import Environment
-from dev.layout import default_line
+from dev.layout import ROOT, default_line
 from dev.process import Failed, run, say, tried
 from dev.results import Results
 from dev.sbt import sbt
 
 
 def lint(options: argparse.Namespace, rest: list[str]) -> int:
-    """check formatting and types: scalafmt, ruff, mypy"""
+    """check formatting, types and English: scalafmt, ruff, mypy, project/dev/english.py"""
     environment = Environment(default_line())
     results = Results()
     results.step("lint of Python", lambda: lint_python(environment))
+    results.step("lint of English", lint_english)
     results.step("lint of Scala", lambda: sbt(environment, ["lint"]) and None)
     say("\n" + "\n".join(results.closing))
     return 1 if results.failed else 0
@@ -45,3 +47,11 @@ def lint_python(environment: Environment) -> None:
     if failed:
         say("`./dev fmt` fixes formatting.")
         raise Failed("lint")
+
+
+def lint_english() -> None:
+    """Check pages, messages, descriptions of options and docstrings for phrases that have a better form."""
+    found = list(findings(ROOT))
+    if found:
+        say("\n".join(found))
+        raise Failed("lint of English")

@@ -23,7 +23,7 @@ task of a job failed; it is one of PySpark's exceptions too, and its `__context_
 
 Over Spark Connect they raise it as well; `error.origin` is the server's error, with the stack of its JVM.
 `merganser.condition_of(error)` takes any exception, and returns the name of the condition, or `None` for an error that
-is none of these.
+is not one of these.
 
 The Python package has four conditions of its own: MISSING_JAR (a session, or the package, has no jar for this Spark),
 SESSION_NOT_READY (the session that runs was started without the SQL extension or the catalog),

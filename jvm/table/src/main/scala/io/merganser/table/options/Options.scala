@@ -217,7 +217,7 @@ object Options extends TableOptions with ServiceOptions with ClusteringOptions w
     "Milliseconds to wait for the table's lock at the commit.")
   val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.AnyString, None,
     "Hudi class that locks the table. `FileSystemBasedLockProvider`: a lock file shared by Hudi's and Merganser's " +
-      "writers. `StorageBasedLockProvider`: the same by conditional writes, on S3A of Hadoop 3.4.2 and later. " +
+      "writers. `StorageBasedLockProvider`: another one, by conditional writes, on S3A of Hadoop 3.4.2 and later. " +
       "`InProcessLockProvider`: the table's own lock, shared by Merganser's writers in all processes. Others are " +
       "refused if several writers are configured, and have no effect for a single one.")
   val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.AnyString, None,

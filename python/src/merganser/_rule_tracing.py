@@ -184,4 +184,4 @@ def _refuse_identity(code: CodeType, names: set[str]) -> None:
             compared = {inner for inner in ast.walk(node) if isinstance(inner, ast.Name)}
             if {name.id for name in compared} & names:
                 line = code.co_firstlineno + node.lineno - 1
-                raise _error(code.co_filename, line, "it uses 'is' on a column, which is no value", remedy)
+                raise _error(code.co_filename, line, "it uses 'is' on a column, which is not a value", remedy)

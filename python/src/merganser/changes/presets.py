@@ -90,7 +90,7 @@ def named(name: str) -> Preset:
         ValueError: There is none of this name.
     """
     if name not in _NAMES:
-        raise ValueError(f"There is no preset {name!r}; there are {', '.join(_NAMES)}")
+        raise ValueError(f"There is no preset {name!r}. Use one of {', '.join(_NAMES)}")
     return Preset(name)
 
 

@@ -122,7 +122,7 @@ def test_arguments_that_cannot_be_are_errors_that_say_what_to_give(spark: SparkS
         [(postgres("c", 1, {"id": 1}, columns=None, table=name),) for name in ("a", "b")], "value string"
     )
     orders = Table.create_for_changes(spark, str(tmp_path / "o"), "id int", preset="debezium_postgres", keys="id")
-    with pytest.raises(ValueError, match=r"events are of 2 tables: shop\.public\.a, shop\.public\.b"):
+    with pytest.raises(ValueError, match=r"events belong to 2 tables: shop\.public\.a, shop\.public\.b"):
         orders.apply_changes(two, preset="debezium_postgres")
     done = orders.apply_changes(two, preset="debezium_postgres", source_table="shop.public.b")
     assert (done.upserts, dict(done.skipped)) == (1, {"other_table": 1})

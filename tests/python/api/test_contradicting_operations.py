@@ -1,4 +1,4 @@
-# Guarantee (Python): An option that contradicts the call's operation, or is no operation, is an error.
+# Guarantee (Python): An option that contradicts the call's operation, or is not an operation, is an error.
 """An operation among the options of a call that is another operation."""
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ private[capture] object EventKind {
 object Reason {
   val Meanings: Map[String, String] = Map(
     "JSON_MALFORMED" -> "the event is not a JSON object",
-    "JSON_TRAILING" -> "the event's JSON object is followed by something else, such as a second one: give one event per line",
+    "JSON_TRAILING" -> "something follows the event's JSON object, such as a second one: give one event per line",
     "VALUE_MALFORMED" -> ("a value does not fit the type of its column. If that type has changed at the source, and " +
       "the table's cannot be widened to it, choose a wider one by columns={column: type}"),
     "VALUE_UNAVAILABLE" -> ("the event lacks the value of a column (an unchanged large value), and there is no row " +

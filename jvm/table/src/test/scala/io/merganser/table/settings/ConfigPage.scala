@@ -74,7 +74,7 @@ object ConfigPage {
     val rows = (ForeignOptions.refused ++ ForeignOptions.refusedReading).map(row)
     s"""## Known and refused
        |
-       |These would change rows or layout and are not supported. A value that asks for the existing behaviour is accepted.
+       |These would change rows or layout and are not supported. A value that asks for existing behaviour is accepted.
        |
        || option | accepted value | instead |
        ||---|---|---|

@@ -148,7 +148,7 @@ def test_changes_with_a_column_of_the_marks_name_are_refused_with_what_to_give(
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id", ordering_by="ts")
     table.upsert(frame(spark, STORED, COLUMNS))
     rows = frame(spark, [(1, 2, "gone", True), (2, 2, "b2", False)], f"{COLUMNS}, {column} boolean")
-    with pytest.raises(ValueError, match=f"apply_as_deletes='{column}'.*except_columns='{column}'"):
+    with pytest.raises(ValueError, match=f"except_columns='{column}'.*apply_as_deletes='{column}'"):
         table.apply_changes(rows, keys="id", sequence_by="ts")
     table.apply_changes(rows, keys="id", sequence_by="ts", apply_as_deletes=column, except_columns=column)
     assert rows_of(table.df()) == [(2, 2, "b2")]

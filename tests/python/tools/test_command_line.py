@@ -110,6 +110,7 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
     assert printed("read", path, "--where", "id = 'none'") == "no rows\n"
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
     tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

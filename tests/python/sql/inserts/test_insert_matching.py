@@ -48,7 +48,7 @@ def test_a_query_with_the_tables_names_in_another_order_is_refused_with_both_ord
     for name, statement in STATEMENTS.items():
         message = sql.fails(statement.format(t=table, v=view))
         assert "INSERT_ORDER_UNDEFINED" in message, (name, message)
-        assert [part for part in ("BY NAME", "list of columns", SETTING, "k, a, b") if part not in message] == [], name
+        assert [part for part in ("BY NAME", "column list", SETTING, "k, a, b") if part not in message] == [], name
     message = sql.fails(STATEMENTS["into"].format(t=table))
     assert "k, b, a, p" in message
     assert "k, a, b, p" in message

@@ -37,7 +37,7 @@ def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Pat
     (tmp_path / "landing").mkdir()
     event = postgres("c", 1, {"id": 1, "status": "new"}, columns=None)
     (tmp_path / "landing" / "orders").write_text(f"{event}\n{{not an event\n")
-    (block,) = snippets(PAGE, "sql", "In SQL")
+    (block,) = snippets(PAGE, "sql", "SQL")
     for statement in block.split(";")[:-1]:
         spark.sql(re.sub("/(?=lake|landing)", f"{tmp_path}/", statement)).collect()
     assert [

@@ -145,7 +145,7 @@ def can_read(table: merganser.Table, entry: HistoryEntry) -> bool:
 
 
 # Guarantee (Counts, dry runs and explanations): A compaction counts each version that it removes from the logs once
-#   ([how](how-merging-works.md#what-a-commit-counts)). Also:
+#   ([how](how-merging-works.md#counts-of-a-commit)). Also:
 #   test_each_row_that_was_appended_to_logs_is_counted_once_by_the_compactions_of_them, SpillSuite, TombstonesSuite
 def test_a_compaction_has_the_lateness_and_the_ties_of_the_versions_that_it_merges(
     spark: SparkSession, tmp_path: Path

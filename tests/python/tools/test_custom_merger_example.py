@@ -100,7 +100,7 @@ def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_tol
 
 
 def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
-    (python,), sql = snippets(PAGE, "python", "Use the class"), snippets(PAGE, "sql", "Use the class")
+    (python,), sql = snippets(PAGE, "python", "Configuration"), snippets(PAGE, "sql", "Configuration")
     flags = ["--master local[1]", *SMALL, f"--conf spark.sql.warehouse.dir={tmp_path}", "pyspark-shell"]
     program = f"{python.replace('max-price.jar', str(jar))}{RESULT.format(sql=sql)}"
     done = run("-c", program, PYSPARK_SUBMIT_ARGS=" ".join(flags))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import subprocess
 import time
 import zlib
@@ -85,11 +86,13 @@ def browser(program: str, profile: str) -> Iterator[Page]:
     script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
     command = ["bash", "-c", script, "bash", program, *_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-pipe"]
     with open(ours_out, "wb") as to_browser, open(ours_in, "rb") as from_browser:
-        running = subprocess.Popen(command, pass_fds=(theirs_in, theirs_out), stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(
+            command, pass_fds=(theirs_in, theirs_out), stderr=subprocess.DEVNULL, start_new_session=True
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         try:
             yield Page(to_browser, from_browser)
         finally:
-            running.kill()
+            os.killpg(running.pid, signal.SIGKILL)
             running.wait()

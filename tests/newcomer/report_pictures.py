@@ -64,7 +64,8 @@ def check_report(program: str, page: Path, folder: Path) -> None:
 
 
 def look_at(program: str, pages: list[Path], folder: Path) -> None:
-    with tempfile.TemporaryDirectory() as profile, browser(program, profile) as shown:
+    # Processes of the browser may still write to its profile while they end.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, browser(program, profile) as shown:
         for page in pages:
             for width in WIDTHS:
                 for dark in (False, True):

@@ -5,6 +5,8 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import io.merganser.merge.MerganserException
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.timeline.{Action, Timeline}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.types.StructType
 
@@ -82,6 +84,45 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
       assert(read == Seq("a=1/p", "b=1/p"))
     }
 
+  for (version <- Seq("6", "9"))
+    test(
+      "a key of a write that looked it up before a compaction completed, and chose its file afterwards, is found " +
+        s"(version $version)") {
+      val settings = options("SIMPLE", "hoodie.write.table.version" -> version)
+      deleted(settings)
+      compaction("schedule")
+      write(plain, "k=2/p", settings)
+      compaction("execute")
+      choosesFileLate()
+      write(plain, "k=3/p", settings)
+      assert(read == Seq("a=1/p", "k=3/p"))
+    }
+
+  for (version <- Seq("6", "9"))
+    test(s"such a write is compared with one that commits after it (version $version)") {
+      val settings = options("SIMPLE", "hoodie.write.table.version" -> version)
+      deleted(settings)
+      assert(secondIsRefused("k=2/p", "k=3/p", settings, earlierFirst = true, chooseLate = true))
+      assert(read == Seq("a=1/p", "k=2/p"))
+    }
+
+  /** Lets the last write to a log name the base file of the compaction, as another engine may. */
+  private def choosesFileLate(): Unit = {
+    val config = TableConfig.load(storage)
+    val now    = Timeline.load(storage, config)
+    def last(action: Action) = {
+      val instant = now.completed.filter(_.action == action).last
+      instant.requested -> now.metadata(instant)
+    }
+    val (write, metadata) = last(Action.DeltaCommit)
+    val base              = last(Action.Commit)._2.allStats.map(_.fileName).head
+    val stats = metadata.stats.map { case (partition, some) => partition -> some.map(_.copy(baseFile = Some(base))) }
+    val file = storage.list(config.timelineFolder).map(_.getPath.getName).find(name =>
+      name.startsWith(write) && name.endsWith(".deltacommit")).get
+    storage.delete(s"${config.timelineFolder}/$file")
+    instantFile(storage, file, metadata.copy(stats = stats))
+  }
+
   for (
     (index, version) <- Seq("SIMPLE" -> "9", "GLOBAL_SIMPLE" -> "9", "SIMPLE" -> "6"); earlierFirst <- Seq(true, false)
   )
@@ -100,12 +141,17 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
       assert(read == Seq("a=1/p", "j=5/p", "k=5/p", "l=4/p"))
     }
 
-  /** Both are running at once, with a compaction in between. */
+  /**
+   * Both are running at once, with a compaction in between.
+   *
+   * @param chooseLate see [[choosesFileLate]]; if the earlier one commits first
+   */
   private def secondIsRefused(
       earlier: String,
       later: String,
       settings: Map[String, String],
-      earlierFirst: Boolean
+      earlierFirst: Boolean,
+      chooseLate: Boolean = false
   ): Boolean = {
     val (ofEarlier, ofLater) = (new Pause("create .*[.]log[.].*"), new Pause("create .*[.]parquet"))
     FaultyFileSystem.watching { what => ofEarlier.at(what); ofLater.at(what) } {
@@ -116,6 +162,7 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
       val beganAfter = ofLater.begin(isRefused(write(watched, later, settings)))
       if (earlierFirst) {
         assert(!ofEarlier.finish(began))
+        if (chooseLate) choosesFileLate()
         ofLater.finish(beganAfter)
       } else {
         assert(!ofLater.finish(beganAfter))

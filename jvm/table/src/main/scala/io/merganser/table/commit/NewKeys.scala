@@ -3,10 +3,10 @@ package io.merganser.table.commit
 import java.io.FileNotFoundException
 import java.util.concurrent.atomic.AtomicBoolean
 
-import io.merganser.table.file.FileGroupId
+import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantTime, OperationType, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, OperationType, Timeline, WriteStat}
 
 import scala.collection.mutable
 
@@ -109,12 +109,12 @@ private[table] final class NewKeys(
     } yield other.requested -> stat
     if (logs.isEmpty) Nil
     else {
-      // To the second: in layout 1 the modification time of a file, which some stores round.
-      val first       = InstantTime.secondOf(logs.map(_._1).min)
-      val compactions = now.completed.filter(i => i.action == Action.Commit && now.completionOf(i).exists(_ >= first))
+      val first = logs.map(_._1).min
+      val compactions =
+        now.completed.filter(i => i.action == Action.Commit && now.mayHaveBegunBefore(first, i.requested))
       now.readAhead(compactions)
       val compacted = new CompactedBases(compactions.map(now.metadata))
-      logs.filter { case (_, log) => compacted.areNewerThanThatOf(log) }
+      logs.filter { case (other, log) => compacted.mayBeNewerThanThatOf(log, now.mayHaveBegunBefore(other, _)) }
     }
   }
 
@@ -177,7 +177,11 @@ private[table] object NewKeys {
       }
 
     /** Whether the write of a log found its keys in another base file of the file group than one of these. */
-    def areNewerThanThatOf(log: WriteStat): Boolean =
-      names.get(log.group).exists(_.exists(name => !log.baseFileName.contains(name)))
+    def areNewerThanThatOf(log: WriteStat): Boolean = mayBeNewerThanThatOf(log, _ => false)
+
+    /** @param mayFollow whether the write may have looked its keys up before a compaction of this requested time */
+    def mayBeNewerThanThatOf(log: WriteStat, mayFollow: String => Boolean): Boolean =
+      names.get(log.group).exists(_.exists(name =>
+          !log.baseFileName.contains(name) || FileNames.instant(name).exists(mayFollow)))
   }
 }

@@ -8,8 +8,8 @@ import io.merganser.table.timeline.{Action, CommittedFile, Timeline}
  * Finds slices that may have a key that is not in their base file. Other engines insert into logs if their index
  * locates keys there: a bucket index, or one in the state of a Flink job. Any table may have been written by one.
  *
- * A write that began before a compaction completed found its keys in the base file before it. Where the compaction
- * dropped one of them, as it was deleted, the log of that write alone has the key.
+ * A write that began before a compaction completed found its keys in the earlier base file. If the compaction dropped
+ * one of them because it was deleted, only the log of that write has the key.
  */
 object LogInserts {
 
@@ -39,35 +39,30 @@ object LogInserts {
 
   /** A log file has one commit, whose files are known from the listing of its slice. */
   private def mayAdd(slice: FileSlice, log: LogFile, timeline: Timeline): Boolean =
-    timeline.committedFiles(log.instant).flatMap(_.get(log.path)).forall { file =>
-      // An engine may have looked its keys up before it chose the file to append to.
-      def beganBefore = timeline.completionTime(slice.baseInstant).exists(log.instant <= _)
-      file.hasInserts || (!file.isOfLogCompaction && (isOfOther(file, slice) || beganBefore))
-    }
+    timeline.committedFiles(log.instant).flatMap(_.get(log.path)).forall(file =>
+      file.hasInserts || mayBeOfOther(file, log.instant, slice, timeline))
 
-  /** Whether a log was written to be read with another base file than that of its slice; unless it replaces logs. */
-  private def isOfOther(file: CommittedFile, slice: FileSlice): Boolean =
-    !slice.base.exists(base => file.baseFile.contains(base.name))
+  /**
+   * Whether the write of a log may have found its keys in another base file than that of the slice; a log compaction
+   * only replaces logs. An engine may look its keys up before it chooses the file to append to.
+   */
+  private def mayBeOfOther(file: CommittedFile, write: String, slice: FileSlice, timeline: Timeline): Boolean =
+    !file.isOfLogCompaction && (!slice.base.exists(base => file.baseFile.contains(base.name)) ||
+      timeline.mayHaveBegunBefore(write, slice.baseInstant))
 
   /** Below version 8 several commits append to a log file. */
   private def byCommits(slices: IndexedSeq[FileSlice], based: Seq[Int], timeline: Timeline): Seq[Int] = {
     val (archived, known) = based.partition(i => timeline.isArchived(slices(i).baseInstant))
-    val groups =
-      if (known.isEmpty) Set.empty[FileGroupId]
-      else {
-        val current = known.map(i => slices(i).group -> slices(i)).toMap
-        val first   = known.map(slices(_).baseInstant).min
-        timeline.completed.filter(i => i.action == Action.DeltaCommit && i.requested >= first).flatMap { i =>
-          timeline.committedFiles(i.requested).toSeq.flatMap(_.values).flatMap { file =>
-            def mayAdd(log: LogFile, slice: FileSlice) =
-              file.hasInserts || (log.instant == slice.baseInstant && isOfOther(file, slice))
-            for {
-              log   <- FileNames.parseLog(file.partitionPath, file.name, file.sizeBytes)
-              slice <- current.get(FileGroupId(log.partitionPath, log.fileId)) if mayAdd(log, slice)
-            } yield slice.group
-          }
-        }.toSet
-      }
-    archived ++ known.filter(i => groups(slices(i).group))
+    val ofGroup           = known.groupBy(slices(_).group)
+    def mayAdd(slice: FileSlice, log: LogFile, file: CommittedFile, write: String) =
+      file.hasInserts || (log.instant == slice.baseInstant && mayBeOfOther(file, write, slice, timeline))
+    archived ++ (for {
+      first <- known.map(slices(_).baseInstant).sorted.take(1)
+      write <- timeline.completed if write.action == Action.DeltaCommit && write.requested >= first
+      file  <- timeline.committedFiles(write.requested).toSeq.flatMap(_.values)
+      log   <- FileNames.parseLog(file.partitionPath, file.name, file.sizeBytes).toSeq
+      i     <- ofGroup.getOrElse(FileGroupId(log.partitionPath, log.fileId), Nil)
+      if mayAdd(slices(i), log, file, write.requested)
+    } yield i)
   }
 }

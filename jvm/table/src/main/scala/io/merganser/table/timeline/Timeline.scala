@@ -320,6 +320,15 @@ final class Timeline private (
       InstantTime.format(modified, config.timelineZone)
     })
 
+  /**
+   * Whether a write of this requested time may have begun before another one completed; false where that is unknown. In
+   * layout 1 the completion is a modification time, which some stores round down to the second.
+   */
+  private[table] def mayHaveBegunBefore(requested: String, other: String): Boolean =
+    completedByInstant.get(other).flatMap(completionOf).exists { completion =>
+      (if (completion.endsWith("000")) InstantTime.secondOf(requested) else requested) <= completion
+    }
+
   private[table] def find(requested: String, action: Action): Option[Instant] =
     instants.find(i => i.requested == requested && i.action.whenCompleted == action.whenCompleted)
 

@@ -308,4 +308,28 @@ final class TableFeaturesSuite extends TableSuite {
     assert(found(areBuckets = false) == Set(1, 2, 4, 5, 6))
     assert(found(areBuckets = true) == Set(0, 1, 2, 4, 5, 6))
   }
+
+  test(
+    "version 6: a log may hold keys of its own where its write may have begun before the base file was there, " +
+      "also where a store rounds modification times") {
+    val s           = foreign()(version = 6)
+    val compaction  = "20260101000000000"
+    val completedMs = java.time.Instant.parse("2026-01-01T00:00:02Z").toEpochMilli
+    instantFile(s, s"$compaction.commit")
+    val slices = Seq("earlier" -> 1000, "within" -> 2500, "later" -> 3000).map { case (fileId, ms) =>
+      val name = log(fileId, compaction)
+      val stat = WriteStat(fileId, s"p/$name", partitionPath = "p", baseFile = Some("x"), logVersion = Some(1))
+      instantFile(s, f"2026010100000$ms%04d.deltacommit",
+        CommitMetadata(OperationType.Upsert, Map("p" -> Seq(stat)), Map.empty))
+      FileSlice("p", fileId, compaction, Some(BaseFile("p", fileId, compaction, "x", 1)),
+        Seq(LogFile("p", fileId, compaction, 1, None, name, 1)))
+    }.toIndexedSeq
+    val config = TableConfig.load(s)
+    def found(ms: Int) = {
+      s.fs.setTimes(s.path(s".hoodie/$compaction.commit"), completedMs + ms, -1)
+      LogInserts.in(slices, config, Timeline.load(s, config), areBuckets = false).map(slices(_).fileId)
+    }
+    assert(found(ms = 100) == Set("earlier"))
+    assert(found(ms = 0) == Set("earlier", "within"))
+  }
 }

@@ -10,7 +10,7 @@ import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, 
 import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
-import io.merganser.table.options.FailedWrites
+import io.merganser.table.options.{FailedWrites, Heartbeats}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
@@ -229,7 +229,7 @@ final class DirectTable(
   private def action: Action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
 
   private val settings =
-    if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
+    if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeats.ExpiredAfterMs))
     else options
 
   /** @return the file groups it was split into */

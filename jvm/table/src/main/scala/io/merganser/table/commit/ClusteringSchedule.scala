@@ -2,6 +2,7 @@ package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.FileGroupId
+import io.merganser.table.options.Heartbeats
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.slice.FileSlice
@@ -53,7 +54,7 @@ object ClusteringSchedule {
       config: TableConfig,
       instant: Instant,
       options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = CompactionSchedule.ExpiredAfterMs
+      expiredAfterMs: Long = Heartbeats.ExpiredAfterMs
   ): Either[String, Transaction] = CompactionSchedule.claim(storage, config, instant, options, expiredAfterMs)
 
   /**
@@ -86,7 +87,7 @@ object ClusteringSchedule {
       config: TableConfig,
       instant: Instant,
       options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = CompactionSchedule.ExpiredAfterMs
+      expiredAfterMs: Long = Heartbeats.ExpiredAfterMs
   ): Option[String] =
     LockedTable.of(storage, config, options.access, options.opened) { table =>
       import table.timeline
@@ -110,7 +111,7 @@ object ClusteringSchedule {
    * @param allAfterMs  milliseconds after which each pending clustering that no process runs counts as failed, also one
    *                    that was only scheduled, and those of other engines; None: those stay
    */
-  final case class Expiry(afterMs: Long = CompactionSchedule.ExpiredAfterMs, allAfterMs: Option[Long] = None)
+  final case class Expiry(afterMs: Long = Heartbeats.ExpiredAfterMs, allAfterMs: Option[Long] = None)
 
   /** Pending clusterings that will not be run: their process has died, see [[Expiry]]. */
   private[commit] def abandoned(

@@ -3,6 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.log.BlockInstants
+import io.merganser.table.options.Heartbeats
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Parallel, Storage}
@@ -97,7 +98,7 @@ object CompactionSchedule {
       config: TableConfig,
       instant: Instant,
       options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = ExpiredAfterMs
+      expiredAfterMs: Long = Heartbeats.ExpiredAfterMs
   ): Boolean =
     LockedTable.of(storage, config, options.access, options.opened) { table =>
       import table.timeline
@@ -120,9 +121,9 @@ object CompactionSchedule {
       config: TableConfig,
       instant: Instant,
       options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = ExpiredAfterMs
+      expiredAfterMs: Long = Heartbeats.ExpiredAfterMs
   ): Either[String, Transaction] = {
-    val withHeartbeat = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
+    val withHeartbeat = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(Heartbeats.IntervalMs)))
     LockedTable.of(storage, config, options.access, options.opened) { table =>
       import table.timeline
       timeline.find(instant.requested, instant.action) match {
@@ -139,7 +140,7 @@ object CompactionSchedule {
 
   private def startRun(table: LockedTable, found: Instant, options: Transaction.Options): Transaction = {
     import table.{config, storage, timeline}
-    val claim = Claim.begin(options.heartbeatMs.getOrElse(HeartbeatMs))
+    val claim = Claim.begin(options.heartbeatMs.getOrElse(Heartbeats.IntervalMs))
     try {
       new Markers(storage, found.requested).prepare()
       val file = Claim.file(config, found.requested, found.action)
@@ -176,7 +177,7 @@ object CompactionSchedule {
     claim match {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
       case Some(c) =>
-        alive(s"process ${c.pid} on ${c.host}", lastBeat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+        alive(s"process ${c.pid} on ${c.host}", lastBeat, math.max(expiredAfterMs, Heartbeats.expiryMs(c.heartbeatMs)))
       case None
           if found.state == InstantState.Inflight && found.action == Action.LogCompaction && config.version < 8 =>
         Some("another engine has begun it, and may have appended to log files that it shares with other writes; that " +
@@ -201,12 +202,6 @@ object CompactionSchedule {
     MerganserException(if (isCompaction) "COMPACTION_CONFLICT" else "CLUSTERING_CONFLICT",
       "instant" -> instant, "path" -> storage, "reason" -> reason)
   }
-
-  /** Milliseconds without a heartbeat after which a run counts as dead by default. */
-  val ExpiredAfterMs: Long = Heartbeat.ExpiredAfterMs
-
-  private val HeartbeatMs = 60000L
-  private val MissedBeats = 3
 
   /** Milliseconds without a new file after which another engine's run without a heartbeat counts as dead. */
   private[table] val SilentAfterMs = 3600000L

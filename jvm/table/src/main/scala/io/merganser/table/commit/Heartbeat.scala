@@ -1,5 +1,6 @@
 package io.merganser.table.commit
 
+import io.merganser.table.options.Heartbeats
 import io.merganser.table.storage.{Periodic, Storage}
 
 /**
@@ -20,14 +21,11 @@ private[table] final class Heartbeat(storage: Storage, instant: String, interval
 
 private[table] object Heartbeat {
 
-  /** The default of other engines: two missed heartbeats of a minute each. */
-  val ExpiredAfterMs = 120000L
-
   val Folder = ".hoodie/.heartbeat"
 
   def file(instant: String): String = s"$Folder/$instant"
 
   /** Whether the last heartbeat is older than `afterMs` milliseconds; true without a file. */
-  def hasExpired(storage: Storage, instant: String, afterMs: Long = ExpiredAfterMs): Boolean =
+  def hasExpired(storage: Storage, instant: String, afterMs: Long = Heartbeats.ExpiredAfterMs): Boolean =
     storage.status(file(instant)).forall(System.currentTimeMillis() - _.getModificationTime > afterMs)
 }

@@ -64,6 +64,21 @@ final case class AppTransaction(app: String, version: Long) {
   override def toString: String = s"transaction '$app' version $version"
 }
 
+/** How long a write, or a run of a service, may show no sign of life. */
+private[table] object Heartbeats {
+
+  private def default(option: OptionEntry): Long = option.default.map(_.toLong).get
+
+  /** Milliseconds between heartbeats by default. */
+  val IntervalMs: Long = default(Options.HeartbeatInterval)
+
+  /** Milliseconds without a heartbeat after which it counts as dead by default. */
+  val ExpiredAfterMs: Long = expiryMs(IntervalMs)
+
+  /** @param misses heartbeats that may be missed */
+  def expiryMs(intervalMs: Long, misses: Long = default(Options.HeartbeatMisses)): Long = intervalMs * (misses + 1)
+}
+
 /** When other writers' pending writes are rolled back. */
 sealed trait FailedWrites
 

@@ -4,7 +4,6 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.commit.{CompactionSchedule, Rollback, Transaction}
 import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.log.BlockInstants
-import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{ChangeFiles, DataFile, TableView, TimeTravel}
 import io.merganser.table.storage.{Parallel, Storage}
@@ -168,13 +167,9 @@ private[service] final class RestorePlanner(
         "instant" -> instant.requested, "reason" -> reason)
     now.pendingWrites.filterNot(i => now.pendingClusterings(i.requested)).filterNot(
       Rollback.hasFailed(storage, options, _)).foreach(refuse(_, "its heartbeat is alive"))
-    val expiredAfterMs = options.failedWrites match {
-      case FailedWrites.Lazy(afterMs) => afterMs
-      case FailedWrites.Eager         => CompactionSchedule.ExpiredAfterMs
-    }
     // Compactions, log compactions and clusterings: a run would write files that nothing announces any more.
     taken.filter(i => !i.isCompleted && !unfinishedTaken(i.requested)).foreach { i =>
-      CompactionSchedule.runner(storage, config, i, expiredAfterMs).foreach(refuse(i, _))
+      CompactionSchedule.runner(storage, config, i, options.clusteringExpiry.afterMs).foreach(refuse(i, _))
     }
   }
 

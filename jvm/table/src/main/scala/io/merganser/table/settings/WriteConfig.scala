@@ -447,5 +447,6 @@ object WriteConfig {
     else FailedWrites.Lazy(heartbeatExpiryMs(settings, stored))
 
   private def heartbeatExpiryMs(settings: Settings, stored: Map[String, String]): Long =
-    settings.whole(Options.HeartbeatInterval, stored) * (settings.whole(Options.HeartbeatMisses, stored) + 1)
+    Heartbeats.expiryMs(settings.whole(Options.HeartbeatInterval, stored),
+      settings.whole(Options.HeartbeatMisses, stored))
 }

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers}
 import io.merganser.table.index.HashRing
-import io.merganser.table.options.FailedWrites
+import io.merganser.table.options.{FailedWrites, Heartbeats}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
@@ -229,14 +229,15 @@ final class RollbackSuite extends TableSuite {
   test("with several writers only what shows no sign of life is rolled back") {
     val s      = storage
     val config = table(storage = s)
-    val lazily = Transaction.Options(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
+    val lazily = Transaction.Options(failedWrites = FailedWrites.Lazy(Heartbeats.ExpiredAfterMs))
     val alive  = Transaction.begin(s, config, Action.Commit, options = Transaction.Options(heartbeatMs = Some(60000L)))
     val dead   = Transaction.begin(s, config, Action.Commit)
     assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(dead.instant))
     alive.commit(upserted(writeBase(s, alive, "a")), Set.empty)
     assert(view(s).slices.map(_.fileId) == Seq("a") && !s.exists(Heartbeat.file(alive.instant)))
     val stopped = Transaction.begin(s, config, Action.Commit, options = Transaction.Options(heartbeatMs = Some(60000L)))
-    s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), System.currentTimeMillis() - 121000, -1)
+    val beatMs  = System.currentTimeMillis() - Heartbeats.ExpiredAfterMs - 1000
+    s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), beatMs, -1)
     assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(stopped.instant))
     stopped.rollback()
   }

@@ -4,14 +4,14 @@ import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.change.CommitWindow
 import io.merganser.table.commit.{Claim, ClusteringSchedule, Heartbeat, Transaction}
-import io.merganser.table.options.FailedWrites
-import io.merganser.table.settings.{ArchiveConfig, CleaningConfig, CleaningPolicy}
+import io.merganser.table.options.{FailedWrites, Heartbeats}
+import io.merganser.table.settings.{ArchiveConfig, CleaningConfig, CleaningPolicy, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 
 import java.io.IOException
 
-import scala.util.Random
+import scala.util.{Failure, Random, Try}
 
 // Guarantee (Repairs and restores): A restore gives the rows that time travel read before, on every path, in every
 //   version and on both types of tables; a time whose writes are archived or taken back is refused. Also:
@@ -250,7 +250,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     val first = upsert(table, "k1@1=a")
     upsert(table, "k1@2=b")
     val several = Transaction.Options(heartbeatMs = Some(60000L),
-      failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
+      failedWrites = FailedWrites.Lazy(Heartbeats.ExpiredAfterMs))
     val running = new DirectTable(s, bucketed = false, several).begun(Notation.changes("k1@3=c"))
     for (preview <- Seq(true, false)) {
       def restore() =
@@ -262,6 +262,28 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     restoring(s).restore(first)
     assert(conditionOf(running.commit()) == "COMMIT_CONFLICT")
     assert(rowsOf(s) == Seq("k1@1=a") && Leftovers.of(s).isEmpty)
+  }
+
+  test("a compaction of another engine refuses a restore until it has missed the heartbeats that it may miss") {
+    val s     = storage
+    val table = created(s, 9, mergeOnRead = true)
+    val first = upsert(table, "k1@1=a")
+    upsert(table, "k1@2=b")
+    val planned = table.scheduleCompaction().get.requested
+    val beat    = Heartbeat.file(planned)
+    s.createNew(Claim.file(config(s), planned), Array.emptyByteArray)
+    s.touch(beat)
+    def isRefused(beatSecondsAgo: Int, options: (String, String)*) = {
+      s.fs.setTimes(s.path(beat), System.currentTimeMillis() - beatSecondsAgo * 1000L, -1)
+      val settings = Transaction.Options.of(WriteConfig.parse(options.toMap, Map.empty, config(s)))
+      Try(restoring(s, settings).previewRestore(first)) match {
+        case Failure(e: MerganserException) if e.condition == "RESTORE_WHILE_WRITING" => true
+        case result                                                                   => result.get.takenBack.isEmpty
+      }
+    }
+    assert(isRefused(beatSecondsAgo = 150) && !isRefused(beatSecondsAgo = 200))
+    val often = "hoodie.client.heartbeat.interval_in_ms" -> "10000"
+    assert(isRefused(beatSecondsAgo = 20, often) && !isRefused(beatSecondsAgo = 40, often))
   }
 
   for (version <- Seq(6, 9))

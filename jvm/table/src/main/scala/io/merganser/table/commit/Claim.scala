@@ -71,7 +71,7 @@ private[table] object Claim {
     catch { case _: FileNotFoundException => None }
 
   def file(config: TableConfig, instant: String, action: Action = Action.Compaction): String =
-    s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}"
+    config.timelineFile(InstantFile.inflight(instant, action))
 
   private def parse(content: Array[Byte]): Option[Claim] =
     try

@@ -122,7 +122,7 @@ object ClusteringSchedule {
   ): Seq[Instant] = {
     def ageMs(file: String) = storage.status(file).map(System.currentTimeMillis() - _.getModificationTime)
     def requestedMs(instant: Instant) =
-      ageMs(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
+      ageMs(config.timelineFile(InstantFile.requested(instant.requested, instant.action)))
     def silent(instant: Instant) = CompactionSchedule.runner(storage, config, instant, expiry.afterMs).isEmpty
     // Between a plan and the claim of its run there is no heartbeat.
     def afterMs(plan: ClusteringPlan) = (if (plan.runsAtOnce) Some(expiry.afterMs) else None) ++ expiry.allAfterMs

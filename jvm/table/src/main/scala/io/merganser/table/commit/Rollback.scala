@@ -149,8 +149,8 @@ object Rollback {
     val absent =
       removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
     removeMetadata(storage, instant.requested)
-    storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
-    storage.delete(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
+    storage.delete(config.timelineFile(InstantFile.inflight(instant.requested, instant.action)))
+    storage.delete(config.timelineFile(InstantFile.requested(instant.requested, instant.action)))
     new Markers(storage, instant.requested).deleteAll()
     removeAnnounced(storage, config, instant.requested, absent)
     storage.delete(Heartbeat.file(instant.requested))

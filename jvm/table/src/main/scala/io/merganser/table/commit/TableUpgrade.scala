@@ -45,7 +45,7 @@ object TableUpgrade {
         tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,
           now => upgraded.properties -- (config.properties.keySet -- now.keySet))
-        if (moves) timeline.fileNames.foreach(name => storage.delete(s"${config.timelineFolder}/$name"))
+        if (moves) timeline.fileNames.foreach(name => storage.delete(config.timelineFile(name)))
         result
       }
     }
@@ -126,7 +126,7 @@ object TableUpgrade {
         case InstantState.Inflight  => timeline.nameOf(instant, state) -> (if (isWrite) Array.emptyByteArray else bytes)
         case InstantState.Requested => timeline.nameOf(instant, state) -> bytes
       }
-      storage.replace(s"${upgraded.timelineFolder}/$name", content)
+      storage.replace(upgraded.timelineFile(name), content)
     }
   }
 }

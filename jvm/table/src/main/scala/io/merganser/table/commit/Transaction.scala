@@ -232,13 +232,12 @@ final class Transaction private[table] (
   /** Interrupts are deferred; otherwise a committed write could be reported as failed. */
   private def complete(table: LockedTable, metadata: CommitMetadata): Instant = Interrupts.deferred {
     val completion = table.timeline.nextCompletion
-    val name       = InstantFile.completed(instant, completion, action)
     val isReplace  = action.whenCompleted == Action.ReplaceCommit
     val content =
       if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace)
       else CommitMetadataJson.encode(metadata, isReplace)
     table.lock.requireHeld()
-    val file = s"${config.timelineFolder}/$name"
+    val file = config.timelineFile(InstantFile.completed(instant, completion, action))
     try storage.createNew(file, content)
     catch {
       // The write is committed if the file exists in spite of the failure.
@@ -446,7 +445,7 @@ object Transaction {
     val transaction = new Transaction(storage, config, instant, action, timeline, options)
     try {
       transaction.markers.prepare()
-      storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}", Array.emptyByteArray)
+      storage.createNew(config.timelineFile(InstantFile.inflight(instant, action)), Array.emptyByteArray)
       transaction
     } catch {
       case NonFatal(e) => throw transaction.abandon(e)

@@ -42,6 +42,9 @@ final case class TableConfig(properties: Map[String, String]) {
   def timelineFolder: String =
     if (layoutVersion >= 2) s".hoodie/${text("hoodie.timeline.path").getOrElse("timeline")}" else ".hoodie"
 
+  /** Path of a file of the timeline, relative to the base path. */
+  private[table] def timelineFile(name: String): String = s"$timelineFolder/$name"
+
   /** Folder of the instants in the layout that the table does not have. */
   private[table] def otherTimelineFolder: String = if (layoutVersion >= 2) ".hoodie" else ".hoodie/timeline"
 

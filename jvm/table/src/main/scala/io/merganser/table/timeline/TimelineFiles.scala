@@ -134,5 +134,5 @@ private[timeline] final class TimelineFiles(
   /** What was archived since the timeline was listed. */
   def archive: ArchivedTimeline = new ArchivedTimeline(storage, config)
 
-  private def path(name: String): String = s"${config.timelineFolder}/$name"
+  private def path(name: String): String = config.timelineFile(name)
 }

@@ -46,7 +46,7 @@ private[timeline] object UnfinishedRestore {
   }
 
   private def ours(storage: Storage, config: TableConfig, instant: Instant, name: String): Option[UnfinishedRestore] = {
-    val content = storage.read(s"${config.timelineFolder}/$name")
+    val content = storage.read(config.timelineFile(name))
     // Another engine's plan, or the first half of one, is not ours to finish once it is inflight.
     Try(RestorePlan.decode(content)).toOption match {
       case Some(plan) => plan.map(p => UnfinishedRestore(instant, Some(p)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,44 +48,68 @@ def staged(line: str) -> bool:
     return complete and stamp.is_file() and stamp.read_text() == sources_stamp()
 
 
-def mark_staged(lines: Sequence[str]) -> None:
-    """Record that the existing jars of these lines were built from the current sources, and keep copies."""
-    for line in lines:
-        (STATE / f"staged-{line}").write_text(sources_stamp())
-        keep(line)
+def mark_staged(lines: Sequence[str], sources: str | None = None) -> None:
+    """Record that the existing jars of these lines were built from the current sources, and keep copies.
+
+    Args:
+        lines: The Spark lines.
+        sources: Stamp of the sources when the build began. If they have changed since, the jars are of neither state:
+            nothing is recorded, and the next command builds them again.
+    """
+    stamp = sources_stamp()
+    if sources in (None, stamp):
+        for line in lines:
+            (STATE / f"staged-{line}").write_text(stamp)
+            keep(line, stamp)
 
 
-def keep(line: str) -> None:
-    folder = KEPT / f"{sources_stamp()}-{line}"
+def keep(line: str, stamp: str) -> None:
+    """Copy the jars of a line to where all clones find them. Threads and other clones may do the same meanwhile."""
+    folder = KEPT / f"{stamp}-{line}"
     if folder.is_dir():
         return
-    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
-    unfinished.mkdir(parents=True)
-    for jar in (*JARS.glob(f"merganser-spark-{line}_*.jar"), *other_jars(line)):
-        shutil.copy(jar, unfinished)
-    try:
-        unfinished.rename(folder)
-    except OSError:  # another clone has kept them meanwhile
-        shutil.rmtree(unfinished)
-    for old in sorted(KEPT.iterdir(), key=lambda kept: kept.stat().st_mtime)[:-MOST_KEPT]:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="jars-", dir=KEPT.parent) as place:
+        copies = Path(place) / "jars"
+        copies.mkdir()
+        for jar in (*JARS.glob(f"merganser-spark-{line}_*.jar"), *other_jars(line)):
+            shutil.copy(jar, copies)
+        with contextlib.suppress(OSError):  # others have kept them meanwhile
+            copies.rename(folder)
+    for old in sorted(KEPT.iterdir(), key=_modified)[:-MOST_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _modified(path: Path) -> float:
+    with contextlib.suppress(FileNotFoundError):  # others have removed it meanwhile
+        return path.stat().st_mtime
+    return 0.0
 
 
 def restore(line: str) -> bool:
     """Put the kept jars of the current sources in their places, if there are any."""
-    kept = sorted((KEPT / f"{sources_stamp()}-{line}").glob("*.jar"))
+    stamp = sources_stamp()
+    folder = KEPT / f"{stamp}-{line}"
     others = {jar.name: jar for jar in other_jars(line)}
+    kept = sorted(folder.glob("*.jar"))
     if len(kept) != len(others) + 1:
         return False
-    for old in JARS.glob(f"merganser-spark-{line}_*.jar"):
-        remove(old)
-    for jar in kept:
-        place = others.get(jar.name, JARS / jar.name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(jar, place)
-    os.utime(kept[0].parent)
-    mark_staged([line])
-    return True
+    try:
+        os.utime(folder)  # other clones remove older ones first
+        places = [_replaced(jar, others.get(jar.name, JARS / jar.name)) for jar in kept]
+    except FileNotFoundError:  # another clone has removed them meanwhile
+        return False
+    remove(*(jar for jar in JARS.glob(f"merganser-spark-{line}_*.jar") if jar not in places))
+    mark_staged([line], stamp)
+    return staged(line)
+
+
+def _replaced(jar: Path, place: Path) -> Path:
+    """Copy a jar to its place in one step: a program that has the old one open goes on reading that."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    copy = place.with_name(f".{place.name}.new")
+    shutil.copy(jar, copy)
+    return copy.replace(place)
 
 
 def is_fresh(line: str, since: float) -> bool:
@@ -100,8 +126,9 @@ def build(environment: Environment, lines: Sequence[str], *others: Environment) 
         missing = [line for line in lines if not staged(line) and not restore(line)]
         if missing:
             say(f"Building the jar for Spark {', '.join(missing)} ...")
+            sources = sources_stamp()
             sbt(environment, ["stage " + " ".join(identifier(line) for line in missing)], *others)
-            mark_staged(missing)
+            mark_staged(missing, sources)
 
 
 def build_jars(options: argparse.Namespace, rest: list[str]) -> int:

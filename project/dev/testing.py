@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from dev.class_archive import archive_classes, java_options
 from dev.environment import Environment
-from dev.jars import build, is_fresh, mark_staged, staged
+from dev.jars import build, is_fresh, mark_staged, sources_stamp, staged
 from dev.layout import CACHE, STATE, default_line, identifier, spark_lines
 from dev.linting import lint_python
 from dev.newcomer import first_steps
@@ -89,6 +89,13 @@ class Part:
         return [*marked, *(f"--ignore=tests/python/{folder}" for folder in self.folders if folder != "others")]
 
 
+class Started(NamedTuple):
+    """When a run has started, in seconds since the epoch, and the stamp of the sources then."""
+
+    time: float
+    sources: str
+
+
 def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--minutes N] [--scala GLOB] [PYTEST ...]
 
@@ -147,7 +154,7 @@ def set_up(lines: Sequence[str]) -> list[Environment]:
 def test_first(results: Results, environment: Environment) -> None:
     """Lint and the tests of one line that are not extensive."""
     number = identifier(environment.line)
-    started = time.time()
+    started = Started(time.time(), sources_stamp())
     commands = [f"stage {number}", "lint", f"spark{number}/Test/compile", f"tests {number}"]
     remove(STATE / f"staged-{environment.line}")  # not the jar: other commands may be reading it
     folders = [folder for folder in FOLDERS if folder not in ENGINES_AND_SERVERS]
@@ -173,7 +180,7 @@ def count_parts(results: Results, running: Sequence[tuple[Part, Future[None]]]) 
 def test_all(results: Results, environment: Environment, newest: list[Environment]) -> None:
     """Lint and all tests of one line; with a newest one, also the other lines' compilation and its end-to-end tests."""
     line, staging = environment.line, [each.line for each in (environment, *newest)]
-    started = time.time()
+    started = Started(time.time(), sources_stamp())
     number = identifier(line)
     # The next commands do not run if a compilation fails.
     # The jars come first: pytest waits for them, and until then nothing else needs the second core.
@@ -230,7 +237,7 @@ class NotBuilt(Failed):
     """Tests did not run, because there is no jar of the current sources."""
 
 
-def start_part(part: Part, scala: Future[tuple[str, float]], started: float) -> None:
+def start_part(part: Part, scala: Future[tuple[str, float]], started: Started) -> None:
     """Run a part as soon as sbt, which goes on with other lines and ScalaTest, has written the jar of its line.
 
     Raises Failed if it could not run its tests, NotBuilt if sbt has not written the jar of the part's line.
@@ -240,17 +247,17 @@ def start_part(part: Part, scala: Future[tuple[str, float]], started: float) -> 
     start_pytest(part)
 
 
-def await_jar(line: str, scala: Future[tuple[str, float]], started: float) -> None:
+def await_jar(line: str, scala: Future[tuple[str, float]], started: Started) -> None:
     """Wait for the jar of a line; raises NotBuilt if sbt has ended without it."""
-    while not is_fresh(line, started) and not scala.done():
+    while not is_fresh(line, started.time) and not scala.done():
         time.sleep(1)
-    if not is_fresh(line, started):
+    if not is_fresh(line, started.time):
         raise NotBuilt(line)
     if not staged(line):
-        mark_staged([line])
+        mark_staged([line], started.sources)
 
 
-def start_newcomer(environment: Environment, scala: Future[tuple[str, float]], started: float) -> str:
+def start_newcomer(environment: Environment, scala: Future[tuple[str, float]], started: Started) -> str:
     """Take a newcomer's first steps with the wheel: what was left out, and the seconds that it took."""
     await_jar(environment.line, scala, started)
     say(f"{NEWCOMER} ...")

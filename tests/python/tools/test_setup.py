@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyspark
@@ -161,39 +162,84 @@ def test_a_program_of_the_command_that_has_the_lock_does_not_wait() -> None:
         pass
 
 
-def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sources, compiled = ["first"], []
-    clone = tmp_path / "a"
+class Sources:
+    """Sources of which stand-ins for the jars are built, in any folder."""
 
-    def compile_(environment: object, commands: list[str], *others: object) -> None:
-        compiled.append(sources[0])
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kept: Path) -> None:
+        self._monkeypatch = monkeypatch
+        self.text = "first"
+        self.meanwhile = ""  # what they become while they are compiled
+        self.compiled: list[str] = []
+        monkeypatch.setattr(jars, "KEPT", kept)
+        monkeypatch.setattr(jars, "MOST_KEPT", 2)
+        monkeypatch.setattr(jars, "sources_stamp", lambda: self.text)
+        monkeypatch.setattr(jars, "sbt", self.compile)
+
+    def use(self, folder: Path) -> None:
+        """Work in a folder."""
+        self._monkeypatch.setattr(jars, "JARS", folder / "jars")
+        self._monkeypatch.setattr(jars, "STATE", folder)
+        others = [folder / "b" / "costs.jar", folder / "c" / "mergers.jar"]
+        self._monkeypatch.setattr(jars, "other_jars", lambda line: others)
+        folder.mkdir(exist_ok=True)
+
+    def build(self, folder: Path) -> str:
+        """The contents of the jars that a build in a folder leaves there."""
+        self.use(folder)
+        jars.build(object(), ["3.5"])  # type: ignore[arg-type]
+        (jar,) = jars.JARS.glob("*.jar")
+        (text,) = {file.read_text() for file in (jar, *jars.other_jars("3.5"))}
+        return text
+
+    def compile(self, *_: object) -> None:
+        self.compiled.append(self.text)
         for jar in (jars.JARS / "merganser-spark-3.5_2.12-0.1.0.jar", *jars.other_jars("3.5")):
             jar.parent.mkdir(parents=True, exist_ok=True)
-            jar.write_text(f"{sources[0]} {jar.name}")
+            jar.write_text(self.text)
+        self.text = self.meanwhile or self.text
 
-    def use(folder: Path) -> None:
-        monkeypatch.setattr(jars, "JARS", folder / "jars")
-        monkeypatch.setattr(jars, "STATE", folder)
-        monkeypatch.setattr(jars, "other_jars", lambda line: [folder / "b" / "costs.jar", folder / "c" / "mergers.jar"])
-        folder.mkdir(exist_ok=True)
-        jars.build(object(), ["3.5"])  # type: ignore[arg-type]
-        (jar,) = jars.JARS.iterdir()
-        assert jar.read_text() == f"{sources[0]} {jar.name}"
-        assert (folder / "c" / "mergers.jar").read_text() == f"{sources[0]} mergers.jar"
 
-    monkeypatch.setattr(jars, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(jars, "MOST_KEPT", 2)
-    monkeypatch.setattr(jars, "sources_stamp", lambda: sources[0])
-    monkeypatch.setattr(jars, "sbt", compile_)
-    use(clone)
-    use(tmp_path / "b")
-    assert compiled == ["first"]
-    for sources[0] in ("second", "third", "second"):
-        use(clone)
-    assert compiled == ["first", "second", "third"]
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
+    return Sources(monkeypatch, tmp_path / "kept")
+
+
+def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(tmp_path: Path, sources: Sources) -> None:
+    assert sources.build(tmp_path / "a") == sources.build(tmp_path / "b") == "first"
+    assert sources.compiled == ["first"]
+    with (tmp_path / "a" / "b" / "costs.jar").open() as running:
+        for sources.text in ("second", "third", "second"):
+            assert sources.build(tmp_path / "b") == sources.text
+        assert sources.build(tmp_path / "a") == "second"
+        assert running.read() == "first"  # as a program reads that has opened it
+    assert sources.compiled == ["first", "second", "third"]
     assert sorted(kept.name for kept in jars.KEPT.iterdir()) == ["second-3.5", "third-3.5"]
+
+
+def test_jars_of_sources_that_change_while_they_are_compiled_are_not_taken_for_those_of_either(
+    tmp_path: Path, sources: Sources
+) -> None:
+    sources.meanwhile = "edited"
+    assert sources.build(tmp_path / "a") == "first"
+    assert not jars.KEPT.exists()
+    assert sources.build(tmp_path / "a") == "edited"
+    sources.text = "first"
+    assert sources.build(tmp_path / "a") == "first"
+
+
+def test_several_parts_of_a_run_keep_the_same_jars_at_once(tmp_path: Path, sources: Sources) -> None:
+    sources.use(tmp_path / "a")
+    sources.compile()
+    together = threading.Barrier(8)
+
+    def mark(_: int) -> None:
+        together.wait(30)
+        jars.mark_staged(["3.5"])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(mark, range(8)))
+    assert [kept.name for kept in jars.KEPT.iterdir()] == ["first-3.5"]
+    assert len(list((jars.KEPT / "first-3.5").iterdir())) == 3
 
 
 def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:

@@ -114,11 +114,13 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
 def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
     tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = printed("demo", str(tmp_path))
+    folder = str(tmp_path / "a shop's")
+    shown = printed("demo", folder)
     assert re.search(r"inserted  updated  unchanged  late .*\n +1 +1 +1 +1 ", shown)
     assert re.search(r"^o1 +sent .*\no3 +paid +7.5 +4\no4 +new ", shown, re.MULTILINE)
-    assert json.loads(printed("info", f"{tmp_path}/orders", "--json"))[0]["ordering_by"] == ["at"]
-    assert main(["demo", str(tmp_path)]) == 2
+    assert json.loads(printed("info", f"{folder}/orders", "--json"))[0]["ordering_by"] == ["at"]
+    assert f"merganser explain {shlex.quote(folder + '/orders')} o1" in shown
+    assert main(["demo", folder]) == 2
     assert "name another folder" in capsys.readouterr().err
 
 

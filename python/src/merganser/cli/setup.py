@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ def demo_command(folder: str, **session: Any) -> int:
     place = Path(folder).resolve() / "orders"
     if place.exists():
         raise click.UsageError(f"{place} exists: name another folder")
-    script = Path(__file__).with_name("demo.sql").read_text(encoding="utf-8").format(path=place)
+    literal, word = str(place).replace("\\", "\\\\").replace("'", "\\'"), shlex.quote(str(place))
+    script = Path(__file__).with_name("demo.sql").read_text(encoding="utf-8").format(path=literal)
 
     def shown(spark: SparkSession) -> Result:
         out, last = io.StringIO(), []
@@ -41,7 +43,7 @@ def demo_command(folder: str, **session: Any) -> int:
                 last = [{name: row[name] for name in row if any(one[name] for one in rows)} for row in rows]
                 print_grid(last, out)
             out.write("\n")
-        return Result(last, text=f"{out.getvalue()}Next: merganser explain {place} o1; merganser history {place}")
+        return Result(last, text=f"{out.getvalue()}Next: merganser explain {word} o1; merganser history {word}")
 
     return run(shown, request_of(session))
 

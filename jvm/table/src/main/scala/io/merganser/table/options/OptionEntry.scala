@@ -31,7 +31,7 @@ object OptionKind {
   }
 
   /** Strings with any characters. */
-  case object JsonStrings extends OptionKind("a JSON array of at least one non-empty string") {
+  case object JsonStrings extends OptionKind("a JSON array of one or more non-empty strings") {
     def parse(value: String): Option[String] = scala.util.Try(split(value)).toOption.filter(_.nonEmpty).map(_ => value)
     def split(value: String): Seq[String] = {
       val array    = Json.readTree(value)

@@ -36,6 +36,8 @@ def release(options: argparse.Namespace, rest: list[str]) -> int:
     version = options.version
     if not _VERSION.fullmatch(version):
         raise Stop(f"'{version}' is not a version such as 0.2.0 or 0.2.0rc1.")
+    if options.next and options.dry_run:
+        raise Stop("--next changes files: there is no --dry-run of it.")
     if options.next:
         text = (ROOT / "CHANGELOG.md").read_text()
         (ROOT / "CHANGELOG.md").write_text(opened(text, version))

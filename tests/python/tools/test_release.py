@@ -125,9 +125,10 @@ def test_a_copy_of_a_tree_has_what_git_knows_or_would_add(tree: Path, tmp_path: 
     assert found == [".gitignore", "CHANGELOG.md", "new/file.py"]
 
 
-def test_a_release_of_what_is_no_version_is_refused() -> None:
-    run = [sys.executable, str(ROOT / "dev"), "release"]
-    assert "not a version" in subprocess.run([*run, "next"], capture_output=True, text=True).stderr
+def test_a_release_of_what_is_no_version_and_a_dry_run_that_would_change_files_are_refused() -> None:
+    for words, refusal in ((["next"], "not a version"), (["99.0.0", "--next", "--dry-run"], "no --dry-run of it")):
+        command = [sys.executable, str(ROOT / "dev"), "release", *words]
+        assert refusal in subprocess.run(command, capture_output=True, text=True).stderr
 
 
 def test_checksums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:

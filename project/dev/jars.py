@@ -123,7 +123,9 @@ def build(environment: Environment, lines: Sequence[str], *others: Environment) 
     if all(staged(line) for line in lines):
         return
     with alone("build"):
-        missing = [line for line in lines if not staged(line) and not restore(line)]
+        missing = [line for line in lines if not staged(line)]
+        remove(*(STATE / f"staged-{line}" for line in missing))  # of jars that are replaced now
+        missing = [line for line in missing if not restore(line)]
         if missing:
             say(f"Building the jar for Spark {', '.join(missing)} ...")
             sources = sources_stamp()

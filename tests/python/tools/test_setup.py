@@ -219,12 +219,14 @@ def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(tmp_path: Pat
 def test_jars_of_sources_that_change_while_they_are_compiled_are_not_taken_for_those_of_either(
     tmp_path: Path, sources: Sources
 ) -> None:
-    sources.meanwhile = "edited"
     assert sources.build(tmp_path / "a") == "first"
-    assert not jars.KEPT.exists()
-    assert sources.build(tmp_path / "a") == "edited"
-    sources.text = "first"
-    assert sources.build(tmp_path / "a") == "first"
+    sources.text, sources.meanwhile = "second", "edited"
+    assert sources.build(tmp_path / "a") == "second"
+    assert [kept.name for kept in jars.KEPT.iterdir()] == ["first-3.5"]
+    for text in ("first", "edited", "second"):
+        sources.text = text
+        assert sources.build(tmp_path / "a") == text
+    assert sources.compiled == ["first", "second", "edited", "second"]
 
 
 def test_several_parts_of_a_run_keep_the_same_jars_at_once(tmp_path: Path, sources: Sources) -> None:

@@ -282,7 +282,7 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
   }
 }
 
-/** A metric of a scan. Spark makes it by its class, so that each has one. */
+/** A metric of a scan. Spark instantiates it by the name of its class, so each metric has a class of its own. */
 abstract class ScanMetric(override val name: String, override val description: String) extends CustomSumMetric {
   private[spark] def of(value: Long): CustomTaskMetric = MetricValue(name, value)
 }

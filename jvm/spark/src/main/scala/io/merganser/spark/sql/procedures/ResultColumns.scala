@@ -6,7 +6,7 @@ import org.apache.spark.sql.types._
 import java.lang.{Boolean => JBoolean, Long => JLong}
 import java.sql.Timestamp
 
-/** Nullable columns of a result, whose rows are made of values of T: the schema and a row are of one list. */
+/** Nullable columns of a result, whose rows are made of values of T: one list gives both the schema and the rows. */
 final class ResultColumns[T] private (val schema: StructType, private val values: T => Seq[Any]) {
 
   def names: Seq[String] = schema.fieldNames.toSeq

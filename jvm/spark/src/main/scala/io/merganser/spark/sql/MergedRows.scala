@@ -38,8 +38,8 @@ object MergedRows {
     def view(argument: Expression): LogicalPlan = argument match {
       case Literal(text, StringType) if text != null =>
         try UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(text.toString))
-        catch { case _: ParseException => throw invalid(s"'$text' is no name of a view or table") }
-      case other => throw invalid(s"${other.sql} is no name in quotes")
+        catch { case _: ParseException => throw invalid(s"'$text' is not the name of a view or table") }
+      case other => throw invalid(s"${other.sql} is not a quoted name")
     }
 
     def options(argument: Expression): Map[String, String] = argument.dataType match {
@@ -48,7 +48,7 @@ object MergedRows {
         val keys   = map.keyArray().toArray[AnyRef](StringType).map(_.toString)
         val values = map.valueArray().toArray[AnyRef](StringType)
         keys.zip(values).collect { case (key, value) if value != null => key -> value.toString }.toMap
-      case _ => throw invalid(s"${argument.sql} is no map of strings")
+      case _ => throw invalid(s"${argument.sql} is not a map of strings")
     }
 
     val builder: TableFunctionBuilder = arguments => {

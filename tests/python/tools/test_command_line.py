@@ -114,7 +114,7 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
 def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
     tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = str(tmp_path / "a shop's")
+    folder = str(tmp_path / "shop's")
     shown = printed("demo", folder)
     assert re.search(r"inserted  updated  unchanged  late .*\n +1 +1 +1 +1 ", shown)
     assert re.search(r"^o1 +sent .*\no3 +paid +7.5 +4\no4 +new ", shown, re.MULTILINE)

@@ -94,7 +94,7 @@ def markdown(settings: Mapping[str, object], lines: list[Line]) -> str:
     """The settings and two tables: ratios, and what each operation costs."""
     listed = "\n".join(f"- {name}: {value}" for name, value in settings.items())
     text = "Ratios to plain Spark doing the same bytes without merging, in the same session.\n\n"
-    text += f"{listed}\n\n{_ratios(lines)}\n"
+    text += f"{listed}\n\n{table_of_ratios(lines)}\n"
     counted = [line for line in lines if line.our_costs]
     if counted:
         text += "\n## What each operation costs\n\n"
@@ -103,14 +103,14 @@ def markdown(settings: Mapping[str, object], lines: list[Line]) -> str:
     return text
 
 
-def _ratios(lines: list[Line]) -> str:
+def table_of_ratios(lines: list[Line], ours: str = "ours") -> str:
     """`plain` and `ours` are medians, the ratios those of neighbouring measurements."""
     rows = []
     for line in lines:
-        plain, ours = (_amount(value, line.unit) for value in (line.plain, line.ours))
+        amounts = (amount(value, line.unit) for value in (line.plain, line.ours))
         ratios = (f"{ratio:.2f}" for ratio in (line.low, line.median, line.high))
-        rows.append((line.work, line.variant, plain, ours, *ratios, str(line.samples)))
-    return _table(("work", "table", "plain", "ours", "min", "median", "max", "n"), rows)
+        rows.append((line.work, line.variant, *amounts, *ratios, str(line.samples)))
+    return table(("work", "table", "plain", ours, "min", "median", "max", "n"), rows)
 
 
 def _costs(lines: list[Line]) -> str:
@@ -119,10 +119,10 @@ def _costs(lines: list[Line]) -> str:
     for line in lines:
         cells = (f"{_count(line.our_costs[kind], kind)} ({_count(line.plain_costs[kind], kind)})" for kind in kinds)
         rows.append((line.work, line.variant, *cells))
-    return _table(("work", "table", *kinds), rows)
+    return table(("work", "table", *kinds), rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["-" * len(word) for word in head], *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join("| " + " | ".join(cell.ljust(w) for cell, w in zip(line, widths)) + " |" for line in lines)
@@ -133,13 +133,18 @@ def write(folder: Path, name: str, settings: Mapping[str, object], samples: list
     folder.mkdir(parents=True, exist_ok=True)
     stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d-%H%M%S")
     data, page = folder / f"{stamp}-{name}.json", folder / f"{stamp}-{name}.md"
-    kept = [vars(sample) | {"ratio": sample.ratio} for sample in samples]
-    data.write_text(json.dumps({"settings": dict(settings), "samples": kept}, indent=1, default=str) + "\n")
+    data.write_text(raw(settings, samples))
     page.write_text(f"# {name}\n\n" + markdown(settings, summed_up(samples)))
     return [data, page]
 
 
-def _amount(value: float, unit: str) -> str:
+def raw(settings: Mapping[str, object], samples: list[Sample]) -> str:
+    """All samples as JSON."""
+    kept = [vars(sample) | {"ratio": sample.ratio} for sample in samples]
+    return json.dumps({"settings": dict(settings), "samples": kept}, indent=1, default=str) + "\n"
+
+
+def amount(value: float, unit: str) -> str:
     return f"{value / 1e6:.1f} MB" if unit == "bytes" else f"{value:.2f} s"
 
 

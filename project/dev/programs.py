@@ -40,12 +40,16 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
     It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench services` does
     so with cleans, archivings and compactions, `./dev bench changes` with incremental reads, change data and streams,
-    beside Hudi too. `./dev bench merge` times the merge loop alone, on the default line.
+    beside Hudi too. `./dev bench peers` compares with Hudi, Delta Lake, Iceberg and Paimon, whose jars it fetches.
+    `./dev bench merge` times the merge loop alone, on the default line.
     """
     if rest[:1] == ["merge"]:
         bench_merge(rest[1:])
     environment = Environment(options.spark or default_line())
     build(environment, [environment.line])
+    if rest[:1] == ["peers"]:
+        variables = environment.variables(PYTHONPATH=str(ROOT / "benchmarks"))
+        replace_by([environment.python, "-m", "peers.run", *rest[1:]], variables)
     script = "benchmarks/bench.py"
     if rest[:1] in (["services"], ["changes"]):
         script, rest = f"benchmarks/{rest[0]}.py", rest[1:]

@@ -1,0 +1,91 @@
+"""The benchmark beside other formats: each change has its truth, and the report has each measurement."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+from interop.hudi_jar import HUDI
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import ratios
+from peers import data, engines, report, steps
+from peers.data import CHANGES, Data
+
+READS = ("all columns", "3 columns", "count", "one key")
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """A table of 2,000 rows, and its batches."""
+    return data.make(spark, tmp_path_factory.mktemp("peers"), "narrow", 0.001, 2)
+
+
+@pytest.mark.extensive
+@pytest.mark.parametrize("kind", ["cow-simple", "mor-bucket"])
+def test_all_steps_of_a_table_are_measured_and_its_rows_are_those_of_plain_spark(
+    spark: SparkSession, tmp_path: Path, made: Data, kind: str
+) -> None:
+    """A step that leaves other rows raises; plain Spark takes the same steps."""
+
+    def found(name: str, kind: str) -> list[steps.Found]:
+        engine = engines.ENGINES[name](spark, kind, made, tmp_path, name, 2)
+        return list(steps.Steps(engine, made, reads=1).run())
+
+    plain, ours = found("plain", "parquet"), found("merganser", kind)
+
+    after = ["after 1 upsert", "after 3 upserts", *(["after the compaction"] if kind == "mor-bucket" else [])]
+    reads = [f"read {when}, {name}" for when in after for name in READS]
+    works = [each.work for each in ours]
+    assert [work for work in works if work.startswith("read ")] == reads
+    assert [work for work in works if work in {change.work for change in CHANGES}] == [each.work for each in CHANGES]
+    assert ("compaction" in works) == (kind == "mor-bucket")
+    assert set(works) <= {each.work for each in plain}
+    assert all(each.amount > 0 for each in (*plain, *ours))
+
+
+@pytest.mark.extensive
+def test_batches_have_late_doubled_and_new_rows_and_a_table_with_other_rows_is_found(
+    spark: SparkSession, tmp_path: Path, made: Data
+) -> None:
+    batch = made.rows(spark, "random-1")
+    assert batch.count() > batch.select(data.KEY).distinct().count()
+    assert batch.where(f"ts < {data.STORED}").count() > 0
+    assert made.facts.results["random-3"][0] > made.facts.rows == made.facts.results["loaded"][0]
+    assert made.facts.results["deleted"][0] == made.facts.results["updated"][0] - 100
+
+    engine = engines.ENGINES["merganser"](spark, "cow-simple", made, tmp_path, "table", 2)
+    engine.create()
+    engine.load(batch.limit(10))
+    with pytest.raises(steps.WrongResult, match="after here: "):
+        steps.Steps(engine, made, reads=1)._require("loaded", "here")
+
+
+def test_the_report_has_a_table_for_each_type_and_names_failures_and_what_is_not_measured() -> None:
+    samples = [
+        ratios.Sample("bulk load", variant, "seconds", seconds, 2.0)
+        for variant, seconds in (("merganser cow-simple", 4.0), ("delta cow", 5.0), ("delta mor", 1.0))
+    ]
+    lines = ratios.summed_up([*samples, ratios.Sample("compaction", "delta mor", "seconds", 3.0, 2.0)])
+
+    page = report.page("Peers", {"rounds": 1}, lines, ["paimon mor, round 1: no"])
+
+    assert page.startswith("# Peers\n")
+    assert "| bulk load | 2.00 s      | 2.00                 | 2.50      |" in page
+    assert "| compaction | 2.00 s      | 1.50      |" in page
+    assert "\n## Failures\n\n- paimon mor, round 1: no\n" in page
+    assert "\n- hudi: SQL MERGE of 2 columns of 5 % on another column: " in page
+    assert report.picture(lines).count("<title>") == 4
+
+
+def test_the_default_line_has_the_jars_of_all_engines_and_the_hudi_of_the_other_tests() -> None:
+    jars = engines.jars_of("3.5")
+
+    assert list(jars) == list(engines.ENGINES)
+    assert jars["hudi"] == [HUDI]
+    assert jars["plain"] == jars["merganser"] == []

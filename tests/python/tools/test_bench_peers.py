@@ -22,8 +22,8 @@ READS = ("all columns", "3 columns", "count", "one key")
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data:
-    """A table of 2,000 rows, and its batches."""
-    return data.make(spark, tmp_path_factory.mktemp("peers"), "narrow", 0.001, 2)
+    """A table of 20,000 rows, and its batches."""
+    return data.make(spark, tmp_path_factory.mktemp("peers"), "narrow", 0.01, 2)
 
 
 @pytest.mark.extensive

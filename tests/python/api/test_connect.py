@@ -89,11 +89,11 @@ def all_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in spark.sql(f"SELECT * FROM {table} ORDER BY id").collect()]
 
 
-def test_the_session_is_a_client_of_a_server(spark: SparkSession) -> None:
+def test_the_session_is_a_spark_connect_client(spark: SparkSession) -> None:
     assert type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def test_statements_change_a_table_and_tell_what_they_did(spark: SparkSession, table: str) -> None:
+def test_statements_change_a_table_and_return_their_counts(spark: SparkSession, table: str) -> None:
     merged = spark.sql(
         f"MERGE INTO {table} t USING (VALUES (1, 6L, 'c'), (2, 4L, 'late'), (3, 1L, 'd') AS s(id, ts, v)) s "
         "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -131,7 +131,7 @@ def test_data_frames_are_written_and_read_by_path_and_by_name(
     assert spark.table(table).filter("id > 2").count() == 2
 
 
-def test_what_a_frame_observes_arrives_when_its_writer_has_written_it(
+def test_a_write_delivers_the_observed_metrics_of_its_frame(
     spark: SparkSession,
     path: str,  # noqa: F811
 ) -> None:
@@ -143,7 +143,7 @@ def test_what_a_frame_observes_arrives_when_its_writer_has_written_it(
     assert observation.get == {"n": 2}
 
 
-def test_a_merge_in_foreach_batch_finds_the_rows_of_its_batch(
+def test_a_merge_in_foreach_batch_changes_a_table_over_connect(
     spark: SparkSession,
     path: str,  # noqa: F811
     tmp_path: Path,
@@ -194,7 +194,7 @@ def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) ->
     assert all_rows(spark, table) == [(1, 6, "c"), (3, 1, "d")]
 
 
-def test_an_error_comes_with_its_condition_and_names_what_is_wrong(spark: SparkSession, table: str) -> None:
+def test_an_error_arrives_with_its_condition_state_and_parameters(spark: SparkSession, table: str) -> None:
     with pytest.raises(PySparkException) as key:
         spark.sql(f"UPDATE {table} SET id = 7 WHERE id = 1").collect()
     assert key.value.getCondition() == "ASSIGNMENT_REFUSED"
@@ -257,7 +257,7 @@ def test_a_client_needs_no_py4j(server: str, path: str) -> None:  # noqa: F811
     assert ran.stdout.split() == ["1", "1", "1", "False"]
 
 
-def test_the_client_of_the_page_upserts_when_it_is_pasted(server: str, tmp_path: Path) -> None:
+def test_the_pages_client_program_upserts_two_rows(server: str, tmp_path: Path) -> None:
     (client,) = blocks("python", SERVERS)
     typed = client.replace("sc://localhost:15002", server)
     ran = paste("./dev python", "--spark", LINE, "-", typed=typed, folder=tmp_path)
@@ -265,7 +265,7 @@ def test_the_client_of_the_page_upserts_when_it_is_pasted(server: str, tmp_path:
     assert "inserted=2" in ran.stdout
 
 
-def test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(
+def test_a_failed_inline_compaction_leaves_the_write_committed_and_is_reported(
     spark: SparkSession,
 ) -> None:
     keyed = "TBLPROPERTIES (primaryKey = 'id', type = 'mor')"
@@ -313,7 +313,7 @@ def test_a_stream_of_changes_is_applied_by_the_server(spark: SparkSession, path:
     assert [(row["status"], row["note"]) for row in table.df().collect()] == [("paid", "{}")]
 
 
-def test_a_rule_traced_by_the_client_merges_rows_of_the_server(spark: SparkSession, path: str) -> None:  # noqa: F811
+def test_a_rule_traced_on_the_client_merges_rows_on_the_server(spark: SparkSession, path: str) -> None:  # noqa: F811
     traced = merganser.rule(lambda old, new: {"v": merganser.rules.concat_ws("'", old.v, new.v)})
     columns = "id int, ts long, v string"
     table = merganser.Table.create(spark, path, columns, record_key="id", ordering_by="ts", rule=traced)
@@ -327,7 +327,7 @@ def test_a_rule_traced_by_the_client_merges_rows_of_the_server(spark: SparkSessi
     assert refused.value.condition == "RULE_INVALID"
 
 
-def test_the_server_runs_dry_and_the_client_has_counts_and_rows(spark: SparkSession, table: str) -> None:
+def test_a_dry_run_on_the_server_returns_counts_and_rows_to_the_client(spark: SparkSession, table: str) -> None:
     before = all_rows(spark, table)
     ours = merganser.Table.load(spark, table)
     result = ours.upsert(spark.createDataFrame([(1, 9, "x"), (9, 1, "n")], "id int, ts long, v string"), dry_run=True)
@@ -339,7 +339,7 @@ def test_the_server_runs_dry_and_the_client_has_counts_and_rows(spark: SparkSess
     assert all_rows(spark, table) == before
 
 
-def test_frames_are_merged_by_the_server_whenever_they_are_read(spark: SparkSession) -> None:
+def test_each_read_of_merged_frames_returns_the_merged_rows(spark: SparkSession) -> None:
     stored = spark.createDataFrame([(1, 5, "it's"), (2, 5, "new")], "id int, ts int, v string")
     changes = spark.createDataFrame([(1, 4, "late"), (2, 6, "paid")], "id int, ts int, v string")
     merged = merganser.merge_frames(stored, merganser.combine(changes, "id", ordering_by="ts"), "id", ordering_by="ts")
@@ -363,7 +363,7 @@ def changes(spark: SparkSession) -> Iterator[str]:
 # Guarantee (Streams): Spark's declarative pipelines write into tables repeatedly, and AUTO CDC flows apply changes and
 #   deletes in order. Also: test_an_auto_cdc_flow_applies_changes_and_deletes_in_their_order
 @pytest.mark.since("4.2", reason="pipelines in one process")
-def test_a_pipeline_derives_a_table_and_follows_a_stream_again_and_again(
+def test_a_pipeline_run_again_refreshes_its_view_and_continues_its_stream(
     spark: SparkSession, changes: str, tmp_path: Path
 ) -> None:
     from pyspark import pipelines

@@ -42,7 +42,7 @@ class LiteralExpression:
         ("`a``b`", "`a``b`"),
     ],
 )
-def test_a_column_of_a_client_is_quoted_part_by_part(name: str, text: str) -> None:
+def test_each_part_of_a_connect_column_is_quoted(name: str, text: str) -> None:
     assert text_of(ColumnReference(name)) == text
 
 
@@ -60,16 +60,16 @@ def test_a_column_of_a_client_is_quoted_part_by_part(name: str, text: str) -> No
     ],
     ids=lambda one: str(one)[:30],
 )
-def test_a_literal_of_a_client_keeps_its_type(value: Any, kind: T.DataType, text: str) -> None:
+def test_a_connect_literal_keeps_its_type(value: Any, kind: T.DataType, text: str) -> None:
     assert text_of(LiteralExpression(value, kind)) == text
 
 
-def test_a_literal_of_a_client_whose_type_has_no_text_is_an_error() -> None:
+def test_a_connect_literal_whose_type_sql_cannot_write_is_refused() -> None:
     with pytest.raises(TypeError, match=r"type interval year to month cannot be written"):
         text_of(LiteralExpression(1, T.YearMonthIntervalType()))
 
 
-def test_a_name_of_a_client_in_which_a_variable_would_be_substituted_is_no_text() -> None:
+def test_a_connect_column_named_like_a_variable_becomes_a_placeholder() -> None:
     names: list[str] = []
     assert sql_of(Column(ColumnReference("`${env:HOME}`")), lambda name: names.append(name) or "word") == "word"  # type: ignore[func-returns-value]
     assert names == ["`${env:HOME}`"]

@@ -33,7 +33,7 @@ CALLS: dict[str, tuple[str, Callable[[Table, Mapping[str, str]], Any]]] = {
 }
 
 
-def test_an_operation_that_contradicts_the_call_is_an_error_that_names_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_call_with_the_option_of_another_operation_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "t", "id int, v string", record_key="id")
     table.insert([{"id": 1, "v": "old"}])
     before = len(table.history())
@@ -52,7 +52,7 @@ def test_an_operation_that_contradicts_the_call_is_an_error_that_names_it(spark:
         call(table, {OPERATION: own.upper()})
 
 
-def test_procedures_refuse_it_likewise_and_the_sessions_operation_is_no_contradiction(
+def test_procedures_refuse_the_option_of_another_operation_and_calls_ignore_the_sessions(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = Table.create(spark, tmp_path / "t", "id int, v string", record_key="id")

@@ -42,7 +42,7 @@ def test_a_session_that_has_everything_writes_and_reads_a_table(spark: SparkSess
     ("version", "status"),
     [("17.0.1", "ok"), ("1.8.0_402", "ok"), ("7.0.1", "missing"), ("26", "missing")],
 )
-def test_a_java_is_judged_by_the_line_of_spark(
+def test_the_doctor_checks_that_java_suits_the_spark_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, status: str
 ) -> None:
     java = tmp_path / "bin" / "java"
@@ -58,7 +58,9 @@ def test_a_java_is_judged_by_the_line_of_spark(
     assert diagnosis._java("3.5").found == f"JAVA_HOME is {tmp_path}, without bin/java"
 
 
-def test_what_a_session_lacks_is_named_with_the_line_that_adds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_shows_the_setting_that_adds_a_missing_jar_extension_or_catalog(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     settings: dict[str, str | None] = {"spark.sql.extensions": "of.Others"}
     session: Any = SimpleNamespace(
         _jvm=None,
@@ -84,7 +86,7 @@ def test_what_a_session_lacks_is_named_with_the_line_that_adds_it(monkeypatch: p
     assert "DeltaCatalog" in catalog.found
 
 
-def test_a_foreign_spark_home_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_reports_a_spark_home_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").mkdir()
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert "has no Spark" in diagnosis._spark_home("3.5")[0].found
@@ -94,7 +96,7 @@ def test_a_foreign_spark_home_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     assert diagnosis._spark_home("4.0")[0].status == "ok"
 
 
-def test_a_package_in_an_archive_takes_its_jar_out_for_as_long_as_the_process_lasts(tmp_path: Path) -> None:
+def test_a_package_in_an_archive_extracts_its_jar_until_the_process_ends(tmp_path: Path) -> None:
     """As with ``--py-files merganser.whl``. Importing it needs neither the command line's libraries nor a network."""
     package = tmp_path / "package"
     ignored = shutil.ignore_patterns("__pycache__")
@@ -120,7 +122,7 @@ def test_a_package_in_an_archive_takes_its_jar_out_for_as_long_as_the_process_la
 
 
 @pytest.mark.parametrize("has_jar", [True, False])
-def test_a_server_of_spark_connect_is_asked_for_its_procedures(has_jar: bool) -> None:
+def test_the_doctor_detects_a_connect_server_without_the_jar(has_jar: bool) -> None:
     def sql(statement: str) -> Any:
         if not has_jar:
             raise ValueError("[PARSE_SYNTAX_ERROR] Syntax error at or near 'CALL'\nmore")

@@ -16,7 +16,7 @@ from merganser import Table
 
 
 # Guarantee (Python): Ctrl-C in a write is a `KeyboardInterrupt`, and the write is rolled back.
-def test_ctrl_c_in_a_write_is_a_keyboard_interrupt_that_ends_the_write(spark: SparkSession, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_write_with_a_keyboard_interrupt(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "t", "id string, n int, ts long", record_key="id")
     table.upsert([("a", 1, 1)])
     slow = F.expr("coalesce(reflect('java.lang.Thread', 'sleep', 100L), 'x')")

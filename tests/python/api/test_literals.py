@@ -50,11 +50,11 @@ LITERALS = [
 
 
 @pytest.mark.parametrize(("value", "text"), LITERALS, ids=lambda one: repr(one)[:40])
-def test_a_value_has_a_literal(value: Any, text: str) -> None:
+def test_a_value_becomes_its_sql_literal(value: Any, text: str) -> None:
     assert literal(value) == text
 
 
 @pytest.mark.parametrize("value", [object(), Decimal("NaN")], ids=repr)
-def test_a_value_without_a_literal_is_named_with_its_column(value: Any) -> None:
+def test_a_value_without_a_literal_is_refused_by_its_columns_name(value: Any) -> None:
     with pytest.raises(TypeError, match="Column 'fare' is assigned a "):
         value_text("fare", value, Parts())

@@ -33,9 +33,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
     return table
 
 
-def test_a_session_that_is_none_or_a_builder_that_is_a_session_is_answered_with_the_call_to_make(
-    spark: SparkSession, table: Table
-) -> None:
+def test_the_error_for_a_wrong_session_or_builder_shows_the_right_call(spark: SparkSession, table: Table) -> None:
     for call in (lambda: Table.load(None, table.path), lambda: Table.create(None, "/x", COLUMNS)):  # type: ignore[arg-type]
         assert "spark = merganser.session('my job') returns, not None" in refusal(TypeError, call)
     assert Table.load(merganser.session("my job"), table.path).count() == 1
@@ -44,9 +42,7 @@ def test_a_session_that_is_none_or_a_builder_that_is_a_session_is_answered_with_
     assert merganser.configure(SparkSession.builder).getOrCreate().range(1).count() == 1
 
 
-def test_a_function_of_python_as_the_rule_of_a_column_is_answered_with_the_rule_to_write(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_the_error_for_a_python_function_as_rule_shows_the_rule_to_write(spark: SparkSession, tmp_path: Path) -> None:
     def create(rule: Any, name: str = "refused") -> Table:
         return Table.create(spark, tmp_path / name, COLUMNS, record_key="id", ordering_by="ts", rule=rule)
 
@@ -62,7 +58,7 @@ def test_a_function_of_python_as_the_rule_of_a_column_is_answered_with_the_rule_
         assert [row.n for row in summed.df().collect()] == [3]
 
 
-def test_a_home_folder_or_a_drive_in_a_path_is_answered_with_a_path_to_give(
+def test_the_error_for_a_tilde_or_drive_in_a_path_shows_a_valid_path(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = {"hoodie.datasource.write.recordkey.field": "id"}
@@ -92,7 +88,7 @@ def test_a_home_folder_or_a_drive_in_a_path_is_answered_with_a_path_to_give(
     assert made.count() == 0
 
 
-def test_a_create_table_over_a_table_of_other_columns_is_answered_with_what_to_declare(
+def test_create_table_over_a_table_of_other_columns_is_refused_with_the_columns_to_declare(
     spark: SparkSession, table: Table
 ) -> None:
     create = f"USING merganser LOCATION '{table.path}'"
@@ -109,7 +105,7 @@ def test_a_create_table_over_a_table_of_other_columns_is_answered_with_what_to_d
         spark.sql("DROP TABLE over")
 
 
-def test_a_format_that_is_nearly_ours_and_a_library_that_is_missing_are_answered_with_what_to_write(
+def test_a_misspelled_format_or_a_missing_library_is_refused_with_the_remedy(
     spark: SparkSession, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for call in (
@@ -130,6 +126,6 @@ def test_a_format_that_is_nearly_ours_and_a_library_that_is_missing_are_answered
     assert table.history(1)[0] == table.history()[-1]
 
 
-def test_names_of_the_package_and_of_the_type_are_the_public_ones(table: Table) -> None:
+def test_the_package_lists_its_public_names_alone(table: Table) -> None:
     assert dir(merganser) == sorted(merganser.__all__)
     assert table.table_type is merganser.TableType.COPY_ON_WRITE

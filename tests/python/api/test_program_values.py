@@ -117,7 +117,7 @@ def values(table: Table) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_the_text_of_a_string_is_read_as_the_same_string_under_every_setting_of_the_parser(
+def test_a_string_literal_is_parsed_as_the_same_string_under_every_parser_setting(
     spark: SparkSession, settings: dict[str, str]
 ) -> None:
     strings = random_strings()
@@ -129,7 +129,7 @@ def test_the_text_of_a_string_is_read_as_the_same_string_under_every_setting_of_
 
 
 @pytest.mark.parametrize("settings", [{}, ALL], ids=["defaults", "all"])
-def test_strings_of_columns_reach_update_merge_and_delete_as_they_are(
+def test_update_merge_and_delete_take_column_strings_unchanged(
     spark: SparkSession, notes: Table, settings: dict[str, str]
 ) -> None:
     strings = random_strings()
@@ -150,7 +150,7 @@ def test_strings_of_columns_reach_update_merge_and_delete_as_they_are(
 
 
 @pytest.mark.parametrize("settings", [{}, ALL], ids=["defaults", "all"])
-def test_a_shown_merge_runs_with_the_strings_of_its_columns(
+def test_the_shown_sql_of_a_merge_stores_its_columns_strings(
     spark: SparkSession, notes: Table, settings: dict[str, str]
 ) -> None:
     strings = random_strings(200)
@@ -193,7 +193,7 @@ def test_no_variable_is_substituted_in_the_name_of_a_column_or_a_folder(spark: S
     assert values(table) == {1: "taken", 2: "b"}
 
 
-def test_a_table_with_a_name_has_the_properties_the_columns_and_the_folder_that_it_is_given(
+def test_a_named_table_is_created_with_the_given_properties_columns_and_folder(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path, rule = tmp_path / "it's$x", {"v": "expr('concat(old.v, ''${x}'', new.v)')"}
@@ -211,7 +211,7 @@ def test_a_table_with_a_name_has_the_properties_the_columns_and_the_folder_that_
         spark.sql("DROP TABLE program_values")
 
 
-def test_keys_options_and_rules_are_given_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_keys_and_rules_keep_quotes_backslashes_and_variables(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, str(tmp_path / "keys"), "k string, v int", record_key="k")
     keys = [HOME, "it's", "\\", "${x}"]
     table.upsert([(key, at) for at, key in enumerate(keys)])
@@ -225,9 +225,7 @@ def test_keys_options_and_rules_are_given_as_they_are(spark: SparkSession, tmp_p
 
 
 @pytest.mark.extensive
-def test_strings_are_stored_and_found_as_they_are_under_each_setting_of_the_parser(
-    spark: SparkSession, notes: Table
-) -> None:
+def test_strings_are_stored_and_matched_unchanged_under_each_parser_setting(spark: SparkSession, notes: Table) -> None:
     notes.insert(spark.range(1, 2001).selectExpr("cast(id AS int) AS id", "'' AS v"))
     for number, settings in enumerate(SETTINGS.values()):
         strings = random_strings()
@@ -239,7 +237,7 @@ def test_strings_are_stored_and_found_as_they_are_under_each_setting_of_the_pars
 
 
 @pytest.mark.parametrize("settings", [{}, ALL], ids=["defaults", "all"])
-def test_columns_of_any_name_are_merged_and_those_that_are_words_of_the_grammar_are_stored(
+def test_columns_of_any_name_are_merged_and_columns_named_like_keywords_are_stored(
     spark: SparkSession, tmp_path: Path, settings: dict[str, str]
 ) -> None:
     key, *others = WORDS
@@ -295,7 +293,7 @@ def test_keys_of_any_characters_are_written_found_and_deleted(spark: SparkSessio
         assert table.call("explain_record", key=strings[1]).count() > 0
 
 
-def test_a_rule_has_the_strings_of_the_program(spark: SparkSession) -> None:
+def test_a_rule_keeps_the_strings_of_the_program(spark: SparkSession) -> None:
     parts = ["".join(random_strings()), *random_strings(50)]
     rows = spark.createDataFrame([("a", ""), ("a", "")], "k string, v string")
     rule = {"v": merganser.rule(lambda old, new: {"v": merganser.rules.concat(old.v, *parts, new.v)})["v"]}
@@ -305,7 +303,7 @@ def test_a_rule_has_the_strings_of_the_program(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, ALL], ids=["defaults", "all"])
-def test_folders_of_any_name_are_tables(spark: SparkSession, tmp_path: Path, settings: dict[str, str]) -> None:
+def test_a_folder_of_any_name_holds_a_table(spark: SparkSession, tmp_path: Path, settings: dict[str, str]) -> None:
     pieces = [one for one in PIECES if not set(one) & set("/\0")]
     for at in range(0, len(pieces), 12):
         folder = tmp_path / ("x" + "y".join(pieces[at : at + 12]) + "z")
@@ -319,7 +317,7 @@ def test_folders_of_any_name_are_tables(spark: SparkSession, tmp_path: Path, set
             assert table.call("show_commits").count() == 3
 
 
-def test_events_have_any_values_and_columns_that_are_words_of_the_grammar(spark: SparkSession, tmp_path: Path) -> None:
+def test_events_with_any_strings_and_keyword_columns_are_applied(spark: SparkSession, tmp_path: Path) -> None:
     strings, tables = random_strings(), ["it's ${x} \\", "other"]
     rows = [{"id": at, WORDS[0]: one} for at, one in enumerate(strings)]
     rows.append({"id": -1, **{word: word for word in WORDS}})

@@ -70,7 +70,7 @@ def counts(result: CommitResult) -> dict[str, int]:
 # ---- tables
 
 
-def test_a_created_table_is_loaded_with_everything_it_was_given(spark: SparkSession, path: str) -> None:
+def test_a_loaded_table_has_the_settings_of_its_creation(spark: SparkSession, path: str) -> None:
     made = create(
         spark,
         path,
@@ -105,7 +105,7 @@ def test_a_table_is_loaded_by_its_name_in_the_catalog(spark: SparkSession, rows:
 # ---- writes
 
 
-def test_an_upsert_says_what_became_of_every_row_it_was_given(spark: SparkSession, rows: Rows, path: str) -> None:
+def test_an_upsert_counts_the_outcome_of_every_row(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     first = table.upsert(rows((1, "a", 5, 1.0), (2, "a", 5, 2.0), (3, "a", 5, 3.0), (4, "a", 5, 4.0)))
     assert counts(first) == {"inserted": 4}
@@ -125,9 +125,7 @@ def test_an_upsert_says_what_became_of_every_row_it_was_given(spark: SparkSessio
     ]
 
 
-def test_a_deleted_row_is_gone_and_counted_and_a_key_that_is_not_stored_is_passed_over(
-    spark: SparkSession, rows: Rows, path: str
-) -> None:
+def test_a_delete_removes_stored_keys_and_ignores_others(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     table.upsert(rows((1, "a", 5, 1.0), (2, "a", 5, 2.0)))
     keys = rows((1, "a", None, None), (9, "a", None, None)).select("id", "day")
@@ -137,7 +135,7 @@ def test_a_deleted_row_is_gone_and_counted_and_a_key_that_is_not_stored_is_passe
     assert content(table.df()) == [(2, "a", 5, 2.0)]
 
 
-def test_an_insert_adds_a_stored_key_again_and_can_be_told_to_leave_it_out_or_to_fail(
+def test_an_insert_adds_drops_or_refuses_a_stored_key_as_its_option_sets(
     spark: SparkSession, rows: Rows, path: str
 ) -> None:
     table = create(spark, path)
@@ -159,7 +157,7 @@ def test_a_bulk_insert_loads_every_row(spark: SparkSession, rows: Rows, path: st
 
 
 @pytest.mark.parametrize("merge_on_read", [False, True])
-def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_commit(
+def test_each_overwrite_and_each_delete_of_partitions_is_one_commit(
     spark: SparkSession, rows: Rows, path: str, merge_on_read: bool
 ) -> None:
     table = create(spark, path, merge_on_read=merge_on_read)
@@ -194,7 +192,9 @@ def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_com
     assert content(table.df()) == [after[2]]
 
 
-def test_partitions_of_a_table_that_has_none_are_not_removed(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
+def test_delete_partitions_is_refused_for_a_table_without_partitions(
+    spark: SparkSession, rows: Rows, tmp_path: Path
+) -> None:
     table = Table.create(spark, tmp_path / "flat", SCHEMA, record_key="id")
     table.upsert(rows((1, "a", 1, 1.0)))
     with pytest.raises(merganser.MerganserError) as refused:
@@ -207,7 +207,7 @@ def test_partitions_of_a_table_that_has_none_are_not_removed(spark: SparkSession
 # ---- merge-on-read
 
 
-def test_what_goes_into_a_log_counts_as_appended_until_a_compaction_finds_out_what_it_comes_to(
+def test_logged_rows_count_as_appended_and_their_compaction_counts_updates_and_deletes(
     spark: SparkSession, rows: Rows, path: str
 ) -> None:
     table = create(spark, path, merge_on_read=True)
@@ -297,7 +297,9 @@ def test_a_table_is_read_as_of_an_instant(spark: SparkSession, rows: Rows, path:
 # ---- errors
 
 
-def test_a_path_without_a_table_and_a_name_that_nobody_has_are_not_found(spark: SparkSession, path: str) -> None:
+def test_loading_a_path_without_a_table_or_an_unknown_name_raises_table_not_found(
+    spark: SparkSession, path: str
+) -> None:
     with pytest.raises(merganser.TableNotFoundError, match="trips") as by_path:
         Table.load(spark, path)
     assert by_path.value.condition == "PATH_IS_NO_TABLE"
@@ -326,7 +328,7 @@ def test_columns_that_a_write_needs_are_named_when_they_are_missing(spark: Spark
     assert table.history() == []
 
 
-def test_a_row_without_a_key_is_refused_from_inside_the_task_and_nothing_of_the_write_is_seen(
+def test_a_row_without_a_key_fails_the_write_and_nothing_is_committed(
     spark: SparkSession, rows: Rows, path: str
 ) -> None:
     table = create(spark, path)
@@ -337,16 +339,14 @@ def test_a_row_without_a_key_is_refused_from_inside_the_task_and_nothing_of_the_
     assert not [entry for entry in table.history() if entry.state == "COMPLETED" and entry.action == "commit"]
 
 
-def test_a_column_the_table_cannot_take_is_a_schema_conflict(spark: SparkSession, rows: Rows, path: str) -> None:
+def test_a_column_of_an_incompatible_type_is_a_schema_conflict(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     row = rows((1, "a", 1, 1.0))
     with pytest.raises(merganser.SchemaConflictError, match="fare"):
         table.upsert(row.withColumn("fare", row["ts"] > 0))  # a string would make it a string column
 
 
-def test_an_option_that_nobody_knows_is_refused_with_the_nearest_name(
-    spark: SparkSession, rows: Rows, path: str
-) -> None:
+def test_an_unknown_option_is_refused_with_the_nearest_name(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     with pytest.raises(merganser.OptionError, match=r"hoodie\.combine\.before\.upsert") as raised:
         table.upsert(rows((1, "a", 1, 1.0)), options=WriteOptions(hoodie={"hoodie.combine.before.upsrt": "true"}))
@@ -363,7 +363,7 @@ def test_an_option_that_contradicts_the_table_is_a_configuration_conflict(
     assert raised.value.condition == "CONFIG_CONFLICT"
 
 
-def test_a_mistaken_argument_is_answered_with_what_to_give(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
+def test_the_error_for_a_wrong_argument_names_the_right_one(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "trips", "id long, day string, ts long, fare double", record_key="id")
     assert table.schema == SCHEMA
     row = rows((1, "a", 1, 1.0))
@@ -385,7 +385,7 @@ def test_a_mistaken_argument_is_answered_with_what_to_give(spark: SparkSession, 
 
 # Guarantee (SQL and sessions): A folder with other contents becomes no table unless it is named explicitly. Also:
 #   test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else
-def test_a_folder_of_other_files_becomes_no_table_by_any_way(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
+def test_no_call_makes_a_table_of_a_folder_with_other_files(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     frame = rows((1, "a", 1, 1.0))
     frame.write.partitionBy("day").parquet(str(folder))
@@ -426,7 +426,7 @@ def test_nothing_is_printed_where_there_is_no_terminal(
 # ---- changes of other databases
 
 
-def test_change_events_are_applied_and_those_that_cannot_be_are_set_aside(spark: SparkSession, path: str) -> None:
+def test_change_events_are_applied_and_malformed_ones_go_to_the_quarantine(spark: SparkSession, path: str) -> None:
     events = [postgres("c", 10, order(1)), postgres("u", 20, order(1, "paid")), postgres("c", 15, order(2)), "{broken"]
     frame = spark.createDataFrame([(event,) for event in events], "value string")
     table = Table.create_for_changes(spark, path, frame, preset="debezium_postgres", keys="id")
@@ -456,7 +456,7 @@ def test_changes_since_a_commit_are_rows_of_a_frame(spark: SparkSession, path: s
 # ---- services
 
 
-def test_services_are_methods_with_results_that_leave_the_rows_as_they_are(
+def test_service_methods_return_results_and_leave_the_rows_unchanged(
     spark: SparkSession, path: str, rows: Rows
 ) -> None:
     table = create(spark, path, merge_on_read=True)
@@ -490,7 +490,9 @@ def test_services_are_methods_with_results_that_leave_the_rows_as_they_are(
     assert {"restore", "savepoint", "commit"} & {entry.action for entry in table.history()} >= {"restore"}
 
 
-def test_a_record_is_explained_and_a_table_verified(spark: SparkSession, path: str, rows: Rows) -> None:
+def test_explain_returns_the_versions_of_a_key_and_verify_finds_no_problem(
+    spark: SparkSession, path: str, rows: Rows
+) -> None:
     table = create(spark, path, merge_on_read=True)
     table.upsert(rows((1, "x", 5, 1.5)))
     table.upsert(rows((1, "x", 4, 2.5)))

@@ -67,7 +67,7 @@ def test_a_spark_line_without_a_jar_is_refused_with_the_lines_there_are(tmp_path
     assert raised.value.parameters["line"] == "4.3"
 
 
-def test_a_package_without_any_jar_says_so(tmp_path: Path) -> None:
+def test_a_package_without_any_jar_is_refused(tmp_path: Path) -> None:
     with pytest.raises(merganser.MissingJarError, match="none at all"):
         jar_for("3.5.9", folder=tmp_path)
 
@@ -221,7 +221,7 @@ def table_with(entry: Entry) -> merganser.Table:
     return table
 
 
-def test_a_loaded_table_tells_what_it_stores() -> None:
+def test_a_loaded_table_has_its_stored_settings() -> None:
     table = merganser.Table.load(session_with(Entry(INFO)), "trips")
     assert (table.name, table.path, table.version) == ("trips", "/lake/trips", 9)
     assert table.table_type is merganser.TableType.MERGE_ON_READ
@@ -230,7 +230,7 @@ def test_a_loaded_table_tells_what_it_stores() -> None:
     assert table.schema.names == ["id", "region"]
 
 
-def test_create_sends_what_was_given_and_repeats_no_default() -> None:
+def test_create_sends_given_arguments_and_no_defaults() -> None:
     entry = Entry(INFO)
     schema = StructType().add("id", LongType())
     merganser.Table.create(session_with(entry), "/lake/trips", schema, record_key="id")
@@ -269,7 +269,7 @@ def test_create_sends_every_argument_under_its_hoodie_name() -> None:
     }
 
 
-def test_a_setting_given_as_argument_and_otherwise_as_option_is_refused() -> None:
+def test_an_argument_that_contradicts_an_option_is_refused() -> None:
     with pytest.raises(merganser.ConfigurationConflictError, match=r"'hoodie\.index\.type'.*'BUCKET'.*'SIMPLE'"):
         merged_options({"hoodie.index.type": merganser.IndexType.BUCKET}, {"hoodie.index.type": "SIMPLE"})
     same = merged_options({"hoodie.index.type": merganser.IndexType.BUCKET}, {"hoodie.index.type": "BUCKET"})
@@ -345,7 +345,7 @@ def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
     return table, session
 
 
-def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
+def test_over_connect_a_method_is_a_call_with_parameters() -> None:
     table, session = remote_table([INFO])
     assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
     assert session.statements.pop() == ("CALL describe_table(table => :of_table)", {"of_table": "/lake/trips"})
@@ -409,7 +409,7 @@ def test_an_error_of_a_statement_becomes_the_exception_of_its_condition(
     assert merganser.condition_of(failed) == merganser.condition_of(raised.value) == condition
 
 
-def test_a_server_without_the_procedures_is_told_from_other_failures() -> None:
+def test_a_server_without_the_procedures_raises_missing_jar_and_other_failures_pass() -> None:
     table, _ = remote_table(Refused("[UNRESOLVED_ROUTINE] Cannot resolve `describe_table`.", "UNRESOLVED_ROUTINE"))
     with pytest.raises(merganser.MissingJarError, match=r"spark\.sql\.extensions"):
         table.history()
@@ -453,7 +453,7 @@ def test_a_write_returns_every_count_of_its_commit() -> None:
     assert "service_failure" not in shown
 
 
-def test_results_have_the_counts_that_the_jar_has_and_the_docs_list_them() -> None:
+def test_results_and_docs_have_every_count_of_the_jar() -> None:
     listed = (ROOT / "jvm/merge/src/main/scala/io/merganser/merge/buffer/MergeCounts.scala").read_text()
     counts = re.findall(r'Count\("(\w+)"', listed)
     columns = (re.sub("([A-Z])", r"_\1", count).lower() for count in counts)
@@ -463,13 +463,13 @@ def test_results_have_the_counts_that_the_jar_has_and_the_docs_list_them() -> No
         assert [one.name for one in fields(CommitCounts) if f"`{one.name}`" not in text] == [], page
 
 
-def test_an_answer_without_a_count_is_an_error_and_not_a_zero() -> None:
+def test_a_response_without_a_count_is_an_error() -> None:
     wire = {key: value for key, value in COMMIT.items() if key != "late"}
     with pytest.raises(KeyError, match="late"):
         merganser.CommitResult.from_wire(wire)
 
 
-def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> None:
+def test_compact_returns_its_counts_or_none_if_nothing_is_due() -> None:
     entry = Entry(
         [
             {
@@ -500,7 +500,7 @@ def action(**fields: Any) -> dict[str, Any]:
     return {**dict.fromkeys(ACTION), "instant_time": "20250101120000000", "archived": False, **fields}
 
 
-def test_history_holds_none_where_the_timeline_has_no_count() -> None:
+def test_a_history_entry_without_a_count_has_none() -> None:
     commit = action(action="deltacommit", state="COMPLETED", inserted=1, files_written=8, elapsed_ms=11)
     pending = action(action="compaction", state="REQUESTED", planned=3)
     first, second = table_with(entry := Entry([commit, pending])).history(2, archived=True)
@@ -598,7 +598,7 @@ OURS = Thrown(EXCEPTION, "[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': .
     ],
     ids=["thrown as it is", "thrown by a task", "wrapped by PySpark"],
 )
-def test_a_condition_becomes_the_exception_of_its_name_wherever_it_is_among_the_causes(thrown: Exception) -> None:
+def test_a_condition_anywhere_among_the_causes_raises_the_exception_of_its_name(thrown: Exception) -> None:
     with pytest.raises(merganser.OrderingFieldMissingError, match="Cannot upsert into 'trips'") as raised:
         table_with(Entry(thrown)).upsert(SimpleNamespace(_jdf=None))  # type: ignore[arg-type]
     assert raised.value.condition == "ORDERING_FIELD_MISSING"
@@ -618,7 +618,7 @@ def test_a_condition_without_a_class_of_its_own_raises_the_base_class() -> None:
     assert (error.condition, str(error)) == ("BRAND_NEW", "[BRAND_NEW] It is.")
 
 
-def test_an_exception_that_is_not_ours_is_left_alone_also_when_its_causes_are_a_circle() -> None:
+def test_a_foreign_exception_with_circular_causes_is_raised_unchanged() -> None:
     circle = Thrown("java.lang.IllegalStateException")
     circle._cause = circle
     thrown = failure(circle)
@@ -628,7 +628,7 @@ def test_an_exception_that_is_not_ours_is_left_alone_also_when_its_causes_are_a_
     assert raised.value is thrown
 
 
-def test_every_condition_that_has_a_class_is_one_the_jar_can_raise() -> None:
+def test_every_condition_with_a_class_is_declared_in_the_jar() -> None:
     files = list(ROOT.glob("jvm/*/src/main/resources/io/merganser/*/conditions.json"))
     assert len(files) >= 2
     known = {name for file in files for name in json.loads(file.read_text(encoding="utf-8"))}
@@ -672,13 +672,13 @@ def shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, context: Any, st
     return screen.getvalue()
 
 
-def test_on_a_terminal_a_long_call_shows_its_stage_and_clears_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_stage_of_a_long_call_and_clears_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(monkeypatch, Terminal(), context())
     assert "stage 7: 3 of 8 tasks" in text
     assert text.endswith("\r\x1b[K")
 
 
-def test_the_line_has_the_step_that_a_service_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_line_shows_the_current_step_of_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(monkeypatch, Terminal(), context(), lambda: "delete files: 120 of 3000")
     assert "write  delete files: 120 of 3000  stage 7: 3 of 8 tasks  0" in text
     assert _progress.progress_line("restore", 4.24, [], 0, 0, "delete files: 1 of 2") == (
@@ -686,7 +686,7 @@ def test_the_line_has_the_step_that_a_service_is_at(monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_below_a_cell_of_a_notebook_the_line_is_shown_without_codes_of_terminals(
+def test_a_notebook_shows_the_progress_line_without_terminal_codes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     of_notebooks = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
@@ -696,11 +696,11 @@ def test_below_a_cell_of_a_notebook_the_line_is_shown_without_codes_of_terminals
     assert text.split("\r")[-2].strip() == ""
 
 
-def test_nothing_is_shown_where_stderr_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_shown_if_stderr_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, io.StringIO(), context()) == ""
 
 
-def test_nothing_is_shown_beside_the_bar_of_spark_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_shown_beside_sparks_own_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(_progress, "_FIRST_AFTER_S", 0.01)
@@ -709,7 +709,7 @@ def test_nothing_is_shown_beside_the_bar_of_spark_itself(monkeypatch: pytest.Mon
     assert screen.getvalue() == ""
 
 
-def test_only_the_bridge_knows_the_jvm() -> None:
+def test_only_the_bridge_imports_py4j() -> None:
     package = Path(merganser.__file__).parent
     assert [file.name for file in sorted(package.glob("*.py")) if "py4j" in file.read_text()] == ["_bridge.py"]
 
@@ -741,7 +741,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_class_has_its_public_names_and_defines_each_of_them(kind: type) -> None:
+def test_each_class_defines_its_listed_public_names_and_no_others(kind: type) -> None:
     assert [name for name in dir(kind) if not name.startswith("_")] == sorted(NAMES[kind])
     assert type(kind) is type
     assert not [

@@ -14,7 +14,7 @@ import merganser
 pytestmark = pytest.mark.e2e
 
 
-def test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words(
+def test_frames_statements_and_reads_raise_the_class_of_their_condition_with_a_short_message(
     spark: SparkSession,
     rows: Rows,  # noqa: F811
     path: str,  # noqa: F811
@@ -44,7 +44,7 @@ def test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_sh
     assert content(table.df()) == []
 
 
-def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
+def test_the_sql_tab_shows_the_counts_of_python_writes(
     spark: SparkSession,
     rows: Rows,  # noqa: F811
     path: str,  # noqa: F811
@@ -64,7 +64,7 @@ def test_writes_of_python_are_on_the_sql_tab_with_their_counts(
     assert found[-1][1]["operation size"] == "1"
 
 
-def test_services_of_python_are_on_the_sql_tab_with_their_counts(
+def test_the_sql_tab_shows_the_counts_of_python_services(
     spark: SparkSession,
     rows: Rows,  # noqa: F811
     path: str,  # noqa: F811

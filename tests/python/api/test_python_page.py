@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "python.md").read_text()
 COMPARED = page_text("docs/compared.md", "Names of calls")
 
 
-def test_the_snippets_of_the_page_on_python_run(
+def test_the_python_pages_snippets_print_what_the_page_shows(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {"spark": spark, "path": str(tmp_path / "trips")}
@@ -30,7 +30,7 @@ def test_the_snippets_of_the_page_on_python_run(
         assert line in printed
 
 
-def test_the_calls_that_the_pages_name_are_there() -> None:
+def test_every_call_named_on_the_pages_exists() -> None:
     ours = [row.split("|")[-2] for row in COMPARED.splitlines() if row.startswith("| ")]
     named = set(re.findall(r"`(?:Table\.)?(\w+)\(", " ".join(ours))) | set(re.findall(r"`Table\.(\w+)", PAGE))
     classes = (merganser.Table, merganser.Merge, merganser)

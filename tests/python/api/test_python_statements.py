@@ -35,8 +35,8 @@ def trips(spark: SparkSession, rows: Rows, path: str) -> Table:  # noqa: F811
 
 
 # Guarantee (Python): A merge has every clause of SQL, with strings and columns, and shows the statement that runs.
-#   Also: test_a_merge_shows_its_statement_which_runs_as_it_is
-def test_a_merge_has_every_clause_of_sql_with_strings_and_columns(trips: Table, rows: Rows) -> None:  # noqa: F811
+#   Also: test_the_statement_that_a_merge_shows_runs_unchanged
+def test_merge_runs_each_sql_clause_with_strings_and_columns(trips: Table, rows: Rows) -> None:  # noqa: F811
     changes = rows((1, "a", 6, 1.5), (2, "a", 6, -1.0), (5, "a", 1, 5.0), (6, "a", 1, -6.0))
     merge = (
         trips.merge(changes, "t.id = s.id AND t.day = s.day")
@@ -54,7 +54,7 @@ def test_a_merge_has_every_clause_of_sql_with_strings_and_columns(trips: Table, 
     assert str(done).startswith(f"merge {done.instant}: inserted=1, updated=2, ties=1, deleted=2; 2 of 2 file groups")
 
 
-def test_a_cached_source_of_a_merge_stays_cached(trips: Table, rows: Rows) -> None:  # noqa: F811
+def test_a_merge_leaves_its_source_cached(trips: Table, rows: Rows) -> None:  # noqa: F811
     changes = rows((1, "a", 6, 1.5), (5, "a", 1, 5.0)).cache()
     changes.count()
     done = trips.merge(changes).when_matched_update().when_not_matched_insert().execute()
@@ -90,7 +90,7 @@ def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_not
     assert (done.inserted, done.updated) == (1, 1)
 
 
-def test_a_merge_shows_its_statement_which_runs_as_it_is(
+def test_the_statement_that_a_merge_shows_runs_unchanged(
     spark: SparkSession,
     trips: Table,
     rows: Rows,  # noqa: F811
@@ -112,7 +112,7 @@ def test_a_merge_shows_its_statement_which_runs_as_it_is(
     assert by_view.execute().deleted == 1
 
 
-def test_clauses_are_values_that_several_merges_share(trips: Table, rows: Rows) -> None:  # noqa: F811
+def test_several_merges_share_one_list_of_clauses(trips: Table, rows: Rows) -> None:  # noqa: F811
     cdc = [WhenMatchedDelete("s.fare < 0"), WhenMatchedUpdate(), WhenNotMatchedInsert(condition="s.fare >= 0")]
     first = trips.merge(rows((1, "a", 6, -1.0), (2, "a", 6, 2.5)), clauses=cdc)
     assert first.clauses == tuple(cdc)
@@ -121,7 +121,7 @@ def test_clauses_are_values_that_several_merges_share(trips: Table, rows: Rows) 
     assert content(trips.df(where="id <> 3")) == [(2, "a", 6, 2.5), (4, "b", 5, 4.0), (7, "a", 1, 7.0)]
 
 
-def test_a_merge_adds_columns_where_it_may(spark: SparkSession, trips: Table) -> None:
+def test_a_merge_adds_columns_only_with_schema_evolution(spark: SparkSession, trips: Table) -> None:
     wider = spark.createDataFrame([(1, "a", 6, 1.5, "late")], COLUMNS + ", note string")
     trips.merge(wider).when_matched_update().execute()
     assert "note" not in trips.schema.names
@@ -234,7 +234,7 @@ def test_reads_choose_rows_columns_and_times_and_return_frames_of_pandas_and_arr
     assert trips.inspect.partitions() == ["a", "b"]
 
 
-def test_the_schema_is_that_of_now_whoever_changed_it(spark: SparkSession, trips: Table) -> None:
+def test_a_loaded_tables_schema_follows_an_alter_table(spark: SparkSession, trips: Table) -> None:
     spark.sql(f"ALTER TABLE {trips.identifier} ADD COLUMNS (tip DOUBLE)")
     assert trips.schema.names == ["id", "day", "ts", "fare", "tip"]
     assert Table.load(spark, trips.path) == trips
@@ -246,7 +246,7 @@ def test_the_schema_is_that_of_now_whoever_changed_it(spark: SparkSession, trips
 
 # Guarantee (Writes): Where Python opens a table instead of creating it, the table has the settings and columns of the
 #   call, or more and wider ones, or the call is refused. Also: SchemaEvolutionSuite
-def test_tables_are_created_once_and_found_by_path_and_name(
+def test_create_or_load_creates_once_and_then_finds_the_table_by_path_or_name(
     spark: SparkSession, rows: Rows, path: str, tmp_path: Path  # noqa: F811
 ) -> None:  # fmt: skip
     assert not Table.exists(spark, path)
@@ -298,7 +298,7 @@ def test_tables_are_created_once_and_found_by_path_and_name(
 # ---- settings and keys
 
 
-def test_every_setting_has_its_source_and_what_contradicts_it(spark: SparkSession, trips: Table) -> None:
+def test_merge_config_lists_each_settings_source_and_conflict(spark: SparkSession, trips: Table) -> None:
     spark.conf.set("hoodie.index.type", "BUCKET")
     spark.conf.set("hoodie.combine.before.insert", "true")
     try:
@@ -319,7 +319,7 @@ def test_every_setting_has_its_source_and_what_contradicts_it(spark: SparkSessio
     assert config["hoodie.datasource.write.partitionpath.urlencode"] == "false"  # no secret, for the "url" in its name
 
 
-def test_keys_that_are_stored_twice_are_counted_and_shown(
+def test_duplicate_keys_are_counted_and_listed(
     spark: SparkSession, trips: Table, rows: Rows, tmp_path: Path  # noqa: F811
 ) -> None:  # fmt: skip
     assert trips.inspect.check_keys()
@@ -341,7 +341,7 @@ def test_keys_that_are_stored_twice_are_counted_and_shown(
 # ---- mistakes
 
 
-def test_what_cannot_be_meant_is_answered_with_what_to_give(trips: Table, spark: SparkSession) -> None:
+def test_the_error_for_an_ambiguous_argument_names_the_right_one(trips: Table, spark: SparkSession) -> None:
     mistakes: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: trips.delete(), TypeError, "either keys, or a condition"),
         (lambda: trips.delete("id = 1", where="id = 2"), TypeError, "not two conditions"),  # type: ignore[call-overload]
@@ -379,8 +379,8 @@ def test_what_cannot_be_meant_is_answered_with_what_to_give(trips: Table, spark:
 
 
 # Guarantee (Python): Our errors have their class, condition and a short message in statements, writers and reads, also
-#   over Connect. Also: test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words
-def test_errors_of_statements_and_writers_are_ours_in_short_words(
+#   over Connect. Also: test_frames_statements_and_reads_raise_the_class_of_their_condition_with_a_short_message
+def test_statements_and_writers_raise_merganser_errors_with_a_short_message(
     spark: SparkSession, trips: Table, rows: Rows  # noqa: F811
 ) -> None:  # fmt: skip
     raises: list[tuple[Callable[[], object], str]] = [
@@ -403,7 +403,7 @@ def test_errors_of_statements_and_writers_are_ours_in_short_words(
     assert "lit('paid')" in "".join(getattr(sparks.value, "__notes__", ["lit('paid')"]))  # from Python 3.11 on
 
 
-def test_results_are_lines_tables_and_dicts(trips: Table, rows: Rows) -> None:  # noqa: F811
+def test_a_result_prints_as_a_line_a_table_and_a_dict(trips: Table, rows: Rows) -> None:  # noqa: F811
     done = trips.upsert(rows((1, "a", 6, 1.5), (2, "a", 4, 0.0)))
     assert str(done).startswith(f"upsert {done.instant}: updated=1, late=1, unchanged=1; 1 file, ")
     assert "\n" not in str(done)

@@ -74,7 +74,7 @@ def test_naive_times_of_frames_are_times_of_the_session(spark: SparkSession, ber
     assert at(spark, aware) == at(spark, aware, "id string, at timestamp_ntz") == ["2026-07-01 16:00:00"]
 
 
-def test_times_that_occur_twice_or_never_are_those_of_spark(spark: SparkSession) -> None:
+def test_ambiguous_and_missing_local_times_become_what_spark_makes_of_them(spark: SparkSession) -> None:
     twice = pandas.DataFrame({"id": ["a"], "at": pandas.to_datetime(["2026-10-25 02:30"])})
     never = pandas.DataFrame({"id": ["a"], "at": pandas.to_datetime(["2026-03-29 02:30"])})
     zone = spark.conf.get("spark.sql.session.timeZone")
@@ -93,7 +93,7 @@ def test_times_that_occur_twice_or_never_are_those_of_spark(spark: SparkSession)
         spark.conf.set("spark.sql.session.timeZone", zone)
 
 
-def test_arrays_maps_structs_and_decimals_of_frames_have_the_types_of_the_table(spark: SparkSession) -> None:
+def test_arrays_maps_structs_and_decimals_of_frames_get_the_tables_types(spark: SparkSession) -> None:
     kind = pyarrow.map_(pyarrow.string(), pyarrow.int64())
     arrow = pyarrow.table({
         "id": ["a", "b"],
@@ -112,7 +112,7 @@ def test_arrays_maps_structs_and_decimals_of_frames_have_the_types_of_the_table(
     assert rows_of(spark, prices, "id string, d decimal(9,2)") == [("a", Decimal("1.50")), ("b", Decimal("0.30"))]
 
 
-def test_a_new_column_leaves_the_types_of_the_others(spark: SparkSession) -> None:
+def test_a_new_column_does_not_change_the_types_of_the_others(spark: SparkSession) -> None:
     frame = pandas.DataFrame({
         "id": ["a"], "at": pandas.to_datetime(["2026-07-01 12:00"]), "d": [1.5], "n": [1.0], "tip": [0.5],
         "seen": pandas.to_datetime(["2026-07-02"]), "took": pandas.to_timedelta(["1 days"]),
@@ -143,7 +143,7 @@ def test_a_frame_with_two_columns_of_one_name_is_refused(spark: SparkSession) ->
             frame_of(spark, "upsert", rows)
 
 
-def test_frames_without_rows_or_with_a_column_of_nulls_have_no_type_to_infer(spark: SparkSession) -> None:
+def test_empty_frames_and_columns_of_nulls_are_accepted(spark: SparkSession) -> None:
     nulls = pandas.DataFrame({"id": ["a"], "op": [None]})
     arrow = pyarrow.table({"id": ["a"], "op": pyarrow.array([None], pyarrow.large_string())})
     for rows in (nulls, arrow, of_polars(arrow), [{"id": "a", "op": None}]):
@@ -153,7 +153,7 @@ def test_frames_without_rows_or_with_a_column_of_nulls_have_no_type_to_infer(spa
         assert (found.columns, found.collect()) == (["id", "op"], [])
 
 
-def test_frames_that_are_read_later_are_read(spark: SparkSession) -> None:
+def test_lazy_frames_and_readers_are_accepted(spark: SparkSession) -> None:
     arrow = pyarrow.table({"id": ["a"]})
     lazy = of_polars(arrow)
     type(lazy).collect = lambda _: of_polars(arrow)
@@ -161,7 +161,7 @@ def test_frames_that_are_read_later_are_read(spark: SparkSession) -> None:
         assert rows_of(spark, rows, "id string") == [("a",)]
 
 
-def test_a_zone_that_python_does_not_know_matters_for_naive_times_alone(spark: SparkSession) -> None:
+def test_a_zone_unknown_to_python_fails_only_for_naive_times(spark: SparkSession) -> None:
     zone = spark.conf.get("spark.sql.session.timeZone")
     try:
         spark.conf.set("spark.sql.session.timeZone", "PST")

@@ -87,7 +87,7 @@ PROGRAM = """
 # Guarantee (SQL and sessions): A running session is used as it is, or refused and left unchanged; settings of
 #   spark-submit are retained.
 @pytest.mark.extensive
-def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_is_kept(tmp_path: Path) -> None:
+def test_a_session_without_the_jar_is_refused_and_spark_submits_settings_are_kept(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(PROGRAM))
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_text(
@@ -118,9 +118,7 @@ def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_
     assert "SESSIONS DONE" in done.stdout
 
 
-def test_a_package_without_a_jar_for_the_line_uses_the_one_that_the_session_was_given(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_package_without_a_jar_uses_the_sessions_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As with ``--py-files merganser.whl --jars merganser.jar``: an archive has no folder of jars."""
     import importlib
 

@@ -44,7 +44,7 @@ def ways(spark: SparkSession, path: str) -> dict[str, Callable[[], Any]]:
         ("http", "Copy the files to a disk or an object store"),
     ],
 )
-def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
+def test_a_path_with_a_missing_file_system_is_refused_with_the_remedy(
     spark: SparkSession, scheme: str, remedy: str
 ) -> None:
     path = f"{scheme}://bucket/t"
@@ -52,7 +52,7 @@ def test_a_location_whose_file_system_is_not_there_is_refused_with_what_to_add(
         refused(way, "FILE_SYSTEM_UNAVAILABLE", path, remedy)
 
 
-def test_a_file_system_that_the_message_asks_for_is_found(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_file_system_is_found_once_its_class_is_set(spark: SparkSession, tmp_path: Path) -> None:
     path = f"foo://{tmp_path}/t"
     refused(lambda: load(spark, path), "FILE_SYSTEM_UNAVAILABLE", "spark.hadoop.fs.foo.impl set to its class")
     settings: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # spark.hadoop.* at the start
@@ -74,9 +74,7 @@ def test_a_table_below_a_file_is_refused_and_created_below_a_folder(spark: Spark
     assert rows_of(load(spark, path)) == ROWS
 
 
-def test_a_partition_value_that_no_folder_can_have_as_its_name_is_refused_until_it_is_changed(
-    spark: SparkSession, tmp_path: Path, sql: Sql
-) -> None:
+def test_a_partition_value_that_cannot_name_a_folder_is_refused(spark: SparkSession, tmp_path: Path, sql: Sql) -> None:
     options = {**OPTIONS, PARTITION: "p"}
     odd = frame(spark, [(1, 1, "x\0y")], COLUMNS)
     refused(lambda: save(odd, tmp_path / "t", options), "PARTITION_PATH_NUL", "x\\0y", "replace(column, chr(0), '')")
@@ -90,7 +88,7 @@ def test_a_partition_value_that_no_folder_can_have_as_its_name_is_refused_until_
     assert rows_of(load(spark, tmp_path / "t")) == [(1, 1, "xy"), (2, 1, "z" * 100)]
 
 
-def test_a_folder_in_place_of_the_properties_is_named_until_the_file_is_back(
+def test_a_folder_named_like_the_properties_is_an_error_until_the_file_is_restored(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"

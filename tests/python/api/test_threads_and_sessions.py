@@ -79,7 +79,7 @@ def test_every_call_works_in_a_thread_without_an_active_session(spark: SparkSess
         spark.sql(f"DROP TABLE {name}")
 
 
-def test_a_merge_in_foreach_batch_finds_the_rows_of_its_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_dry_run_merge_and_delete_in_foreach_batch_read_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id")
     table.insert([(1, "stored")])
     source = str(tmp_path / "source")
@@ -112,7 +112,7 @@ def test_frames_of_another_session_are_written_and_merged(
 
 
 @pytest.mark.parametrize("write", ["upsert", "insert", "bulk_insert", "append"])
-def test_what_a_written_frame_observes_arrives(spark: SparkSession, tmp_path: Path, write: str) -> None:
+def test_each_write_delivers_the_observed_metrics_of_its_frame(spark: SparkSession, tmp_path: Path, write: str) -> None:
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id")
     observation = Observation("rows")
     rows = spark.createDataFrame([(1, "a"), (2, "b")], COLUMNS).observe(observation, F.count(F.lit(1)).alias("n"))

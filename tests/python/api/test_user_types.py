@@ -57,6 +57,6 @@ def pyright(folder: Path) -> dict[str, set[int]]:
 
 # Guarantee (Python): A program of every call passes strict mypy and pyright, which find each mistake of another.
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda checker: checker.__name__)
-def test_a_program_of_every_call_is_right_and_each_mistake_is_found(checker: object, tmp_path: Path) -> None:
+def test_type_checkers_accept_a_right_program_and_flag_each_wrong_line(checker: object, tmp_path: Path) -> None:
     assert callable(checker)
     assert checker(tmp_path) == {"right.py": set(), "wrong.py": wrong_lines()}

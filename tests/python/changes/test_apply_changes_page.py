@@ -21,7 +21,9 @@ PAGE = "docs/follow-a-database.md"
 SECTIONS = ["Events of Debezium", "A stream of events", "Rows with a key and a sequence", "AWS DMS"]
 
 
-def test_the_snippets_of_the_page_on_changes_run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_change_pages_python_prints_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     names: dict[str, object] = {}
     for section in SECTIONS:
         (snippet,) = snippets(PAGE, "python", section)
@@ -33,7 +35,7 @@ def test_the_snippets_of_the_page_on_changes_run(spark: SparkSession, capsys: py
     assert "0 4 events: 3 upserts, 1 deletes" in output
 
 
-def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_change_pages_sql_applies_one_event_and_quarantines_the_other(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "landing").mkdir()
     event = postgres("c", 1, {"id": 1, "status": "new"}, columns=None)
     (tmp_path / "landing" / "orders").write_text(f"{event}\n{{not an event\n")
@@ -46,7 +48,7 @@ def test_the_calls_of_the_page_on_changes_run(spark: SparkSession, tmp_path: Pat
     assert Table.load(spark, f"{tmp_path}/lake/orders_quarantine").df().count() == 1
 
 
-def test_the_page_has_every_preset() -> None:
+def test_the_page_lists_every_preset() -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \|", page_text(PAGE, "Presets"), re.MULTILINE)
     file = ROOT / "jvm/spark/src/main/resources/io/merganser/spark/capture/presets.json"
     assert sorted(rows) == sorted(one["name"] for one in json.loads(file.read_text())) == list(presets.names())

@@ -72,7 +72,7 @@ CASES = [
 @pytest.mark.extensive
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "index", "version", "operation"), CASES)
-def test_archiving_changes_no_answer_of_a_window_that_it_leaves_readable(
+def test_archiving_does_not_alter_the_change_data_of_a_window(
     spark: SparkSession, tmp_path: Path, kind: str, index: str, version: int, operation: str
 ) -> None:
     table = history(spark, tmp_path / "t", kind, index, version, operation)

@@ -41,7 +41,7 @@ def content(table: Table) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     ("has_operation", "sequence_by"), [(False, "seq"), (False, ["committed", "seq"]), (True, "seq")]
 )
-def test_changes_win_over_a_load_whatever_its_clock_and_in_the_order_of_their_transactions(
+def test_dms_changes_win_over_the_load_and_apply_in_transaction_order(
     spark: SparkSession, tmp_path: Any, has_operation: bool, sequence_by: Any
 ) -> None:
     given: dict[str, Any] = {"preset": "aws_dms_s3", "sequence_by": sequence_by}
@@ -57,7 +57,7 @@ def test_changes_win_over_a_load_whatever_its_clock_and_in_the_order_of_their_tr
     assert content(table) == EXPECTED
 
 
-def test_a_load_that_looks_like_inserts_is_named_by_a_condition(spark: SparkSession, tmp_path: Any) -> None:
+def test_a_condition_on_the_file_name_tells_loads_from_inserts(spark: SparkSession, tmp_path: Any) -> None:
     named = [
         frame.selectExpr("*", "_metadata.file_name AS file") for frame in (load_with_operations(spark), changes(spark))
     ]
@@ -72,7 +72,7 @@ def test_a_load_that_looks_like_inserts_is_named_by_a_condition(spark: SparkSess
     assert stored == {(10248, 0), (10249, 1)}
 
 
-def test_a_table_whose_order_does_not_know_loads_is_refused(spark: SparkSession, tmp_path: Any) -> None:
+def test_a_table_whose_ordering_lacks_the_load_flag_is_refused(spark: SparkSession, tmp_path: Any) -> None:
     table = Table.create(spark, str(tmp_path / "t"), LOAD, record_key="order_id", ordering_by="seq")
     given: dict[str, Any] = {"sequence_by": "seq"}
     with pytest.raises(merganser.ConfigurationConflictError, match="sequence_by is _event_is_change, seq"):

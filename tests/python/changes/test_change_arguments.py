@@ -49,7 +49,7 @@ def test_rows_are_applied_by_keys_sequence_and_conditions(spark: SparkSession, t
     assert one.to_dict()["updated"] == 1
 
 
-def test_the_arguments_of_auto_cdc_are_names_columns_and_lists_of_either(spark: SparkSession, tmp_path: Path) -> None:
+def test_apply_changes_takes_the_arguments_of_auto_cdc(spark: SparkSession, tmp_path: Path) -> None:
     given: dict[str, Any] = {
         "keys": [F.col("id")],
         "sequence_by": F.struct("city", "seq"),
@@ -81,7 +81,9 @@ def test_null_leaves_the_stored_value_in_a_table_that_ignores_nulls(spark: Spark
         table.apply_changes(rows, ignore_null_updates=False, **given)
 
 
-def test_arguments_that_cannot_be_are_errors_that_say_what_to_give(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_for_wrong_arguments_of_apply_changes_names_the_right_ones(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     def table(name: str, **more: Any) -> Table:
         return Table.create(spark, str(tmp_path / name), SCHEMA, record_key="id", **more)
 

@@ -73,9 +73,7 @@ def test_each_commit_has_its_changes_with_the_rows_before_and_after(
 
 
 @each_type
-def test_version_6_whose_logs_are_named_after_their_slice_has_changes_too(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_a_table_of_version_6_has_change_data(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path, options = tmp_path / "t", {TYPE: kind, "hoodie.write.table.version": "6"}
     upsert(spark, path, [("a", 1, "x", 1), ("b", 2, None, 5)], **options)
     upsert(spark, path, [("a", 3, "y", 2)], **options)
@@ -106,7 +104,7 @@ def test_an_overwrite_deletes_what_it_replaces_and_a_moved_row_is_deleted_and_in
 
 
 @each_type
-def test_services_change_nothing_and_a_column_that_was_filled_says_so(
+def test_services_add_no_change_data_and_a_filled_column_has_its_reason(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path, options = tmp_path / "t", {TYPE: kind, "hoodie.datasource.write.payload.class": FILLING}
@@ -147,7 +145,7 @@ def test_sql_and_frames_read_change_data_as_hudi_names_it(spark: SparkSession, s
 @pytest.mark.sampled
 @each_type
 @each_source
-def test_filters_on_images_rule_out_file_groups_of_other_partitions_and_no_change_that_satisfies_them(
+def test_filters_on_images_skip_file_groups_of_other_partitions_and_lose_no_change(
     spark: SparkSession, tmp_path: Path, kind: str, recorded: dict[str, str]
 ) -> None:
     path, options = tmp_path / "t", {TYPE: kind, PARTITION: "note", **recorded}
@@ -176,7 +174,7 @@ def test_filters_on_images_rule_out_file_groups_of_other_partitions_and_no_chang
 
 @each_type
 @each_source
-def test_columns_of_images_are_read_alone_where_nothing_is_compared(
+def test_a_query_of_some_image_columns_reads_these_columns_alone(
     spark: SparkSession, tmp_path: Path, kind: str, recorded: dict[str, str]
 ) -> None:
     path = tmp_path / "t"
@@ -200,7 +198,7 @@ def test_columns_of_images_are_read_alone_where_nothing_is_compared(
 
 
 @each_type
-def test_commits_of_the_archive_have_their_changes_as_long_as_files_are_there(
+def test_archived_commits_have_change_data_while_their_files_exist(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path, options = tmp_path / "t", {TYPE: kind, "hoodie.clean.automatic": "false"}
@@ -219,7 +217,7 @@ def test_commits_of_the_archive_have_their_changes_as_long_as_files_are_there(
         assert changes(spark, path, since=commits[i])[0] == (0, *update)
 
 
-def test_cleaned_files_are_an_error_that_names_the_setting(spark: SparkSession, tmp_path: Path) -> None:
+def test_change_data_of_cleaned_files_is_an_error_that_names_the_setting(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     for i in range(5):
         upsert(spark, path, [("a", i, None, i)], **{"hoodie.clean.automatic": "false"})
@@ -229,7 +227,7 @@ def test_cleaned_files_are_an_error_that_names_the_setting(spark: SparkSession, 
     assert changes(spark, path, since=commits[1]) == [(0, "u", ("a", 3, None, 3), ("a", 4, None, 4))]
 
 
-def test_an_end_that_was_taken_back_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_window_that_ends_at_a_rolled_back_commit_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     for ts in range(3):
         upsert(spark, path, [("a", ts, None, ts)])
@@ -241,7 +239,9 @@ def test_an_end_that_was_taken_back_is_an_error(spark: SparkSession, tmp_path: P
     assert len(changes(spark, path, until=commits[1])) == 2
 
 
-def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_change_data_snippets_print_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = page_text(PAGE, "Change data")
     names: dict[str, Any] = {}
     for code in [snippets(PAGE, "python", "Changed rows")[0], *snippets(PAGE, "python", "Change data")]:

@@ -83,7 +83,9 @@ def test_columns_are_widened_and_only_values_that_do_not_fit_are_refused(spark: 
     assert [tuple(row) for row in table.df().select("size", "added").collect()] == [(5, None)]
 
 
-def test_new_columns_of_two_types_are_strings_and_a_given_type_is_taken(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_new_column_of_two_types_becomes_a_string_unless_its_type_is_given(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = Table.create_for_changes(spark, str(tmp_path / "t"), "id int", preset=PRESET, keys="id")
     at, time = {**NEW[4], "field": "at"}, {**NEW[4], "field": "time"}
     old = [OLD[0], OLD[3], at, connect("flag", "boolean"), time]
@@ -100,9 +102,7 @@ def test_new_columns_of_two_types_are_strings_and_a_given_type_is_taken(spark: S
     ]
 
 
-def test_decimals_as_strings_are_exact_and_numbers_without_a_type_have_all_digits(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_decimal_strings_stay_exact_and_untyped_numbers_keep_all_digits(spark: SparkSession, tmp_path: Path) -> None:
     columns = "id int, price decimal(10,2)"
     table = Table.create_for_changes(spark, str(tmp_path / "t"), columns, preset=PRESET, keys="id")
     texts = [connect("id", "int32"), connect("price", "string")]
@@ -126,7 +126,7 @@ def test_decimals_as_strings_are_exact_and_numbers_without_a_type_have_all_digit
     ]
 
 
-def test_bytes_are_read_as_the_tool_writes_them(spark: SparkSession, tmp_path: Path) -> None:
+def test_bytes_are_decoded_in_the_form_of_each_tool(spark: SparkSession, tmp_path: Path) -> None:
     from merganser.changes import presets
 
     raw = b"\0\xff\x7fA"

@@ -86,7 +86,7 @@ def test_inserts_updates_deletes_and_a_snapshot_are_applied_with_the_types_of_th
     assert content(table, "id", "status") == [(1, "paid"), (3, "new")]
 
 
-def test_a_key_that_changed_is_a_delete_and_an_insert_and_a_truncate_deletes_what_is_older(
+def test_a_changed_key_moves_its_row_and_a_truncate_deletes_older_rows(
     spark: SparkSession, events: Events, tmp_path: Path
 ) -> None:
     table = Table.create_for_changes(
@@ -134,7 +134,7 @@ def test_new_columns_are_added_with_their_types(spark: SparkSession, events: Eve
     )
 
 
-def test_events_that_cannot_be_applied_are_refused_or_set_aside_with_their_reasons(
+def test_malformed_events_are_refused_or_quarantined_with_their_reasons(
     spark: SparkSession, events: Events, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "orders")
@@ -178,7 +178,7 @@ def test_events_that_cannot_be_applied_are_refused_or_set_aside_with_their_reaso
     )
 
 
-def test_a_frame_with_the_envelope_as_columns_is_applied_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_envelope_in_columns_is_applied_like_one_in_json(spark: SparkSession, tmp_path: Path) -> None:
     image = "struct<id: int, status: string, placed: bigint>"
     schema = f"before {image}, after {image}, source struct<lsn: bigint, ts_ms: bigint, table: string>, op string"
     frame = spark.createDataFrame(

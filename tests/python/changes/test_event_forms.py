@@ -26,7 +26,7 @@ def content(table: Table, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in table.df().select(*columns).collect())
 
 
-def test_a_line_with_two_events_is_refused_and_not_half_of_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_line_with_two_events_is_refused_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "orders")
     table = Table.create_for_changes(spark, path, "id int, status string", preset="debezium_postgres", keys="id")
     one, two = (postgres("c", id, {"id": id, "status": "{}]"}, columns=None) for id in (1, 2))
@@ -41,7 +41,7 @@ def test_a_line_with_two_events_is_refused_and_not_half_of_it(spark: SparkSessio
     assert {row[0] for row in aside} == set(joined)
 
 
-def test_the_source_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_apply_changes_reads_its_source_once(spark: SparkSession, tmp_path: Path) -> None:
     read = spark.sparkContext.accumulator(0)
 
     def counted(value: str) -> tuple[str]:
@@ -63,7 +63,7 @@ def test_the_source_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
     assert read.value == len(mixed)
 
 
-def test_columns_named_payload_schema_and_value_are_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_named_payload_schema_or_value_are_stored_like_others(spark: SparkSession, tmp_path: Path) -> None:
     def flat(id: int, lsn: int, wrapped: bool) -> str:
         row = {"id": id, "status": "new", "payload": f"p{id}", "schema": "public", "__op": "c", "__lsn": lsn}
         return json.dumps({"schema": None, "payload": row} if wrapped else row)
@@ -122,7 +122,7 @@ def test_events_without_rows_add_no_columns_and_an_empty_payload_is_a_tombstone(
     assert "hello" not in flat.df().columns
 
 
-def test_a_table_of_the_source_is_named_by_its_last_parts_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_source_table_matches_a_source_table_by_the_last_parts_of_its_name(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create_for_changes(spark, str(tmp_path / "t"), "id int", preset="debezium_postgres", keys="id")
     one, two = (postgres("c", id, {"id": id}, columns=None, table=f"t{id}") for id in (1, 2))
     done = table.apply_changes(

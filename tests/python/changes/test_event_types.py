@@ -116,7 +116,7 @@ def test_every_type_of_a_schema_becomes_a_column_with_its_values(spark: SparkSes
     assert second.asDict() == nothing
 
 
-def test_a_value_that_does_not_fit_is_named_by_its_place_in_the_event(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_value_that_does_not_fit_is_reported_with_its_path_in_the_event(spark: SparkSession, tmp_path: Path) -> None:
     columns = "id bigint, n int, tags array<string>, point struct<x: double, y: double>"
     table = Table.create_for_changes(spark, str(tmp_path / "t"), columns, preset="debezium_postgres", keys="id")
     good = {"id": 1, "n": 1, "tags": ["a"], "point": {"x": 1.0, "y": 2.0}}

@@ -77,7 +77,7 @@ def test_events_of_one_second_of_canal_are_applied_in_their_order(spark: SparkSe
     assert applied(spark, tmp_path / "truncated", "canal", *truncated) == [(2, "since")]
 
 
-def test_times_and_numbers_in_strings_are_ordered_as_what_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_times_and_numbers_in_strings_are_ordered_by_value(spark: SparkSession, tmp_path: Path) -> None:
     def timed(time: str, name: str) -> str:
         event = json.loads(dms("update", 0, {"id": 1, "name": name}))
         event["metadata"]["commit-timestamp"] = time
@@ -94,9 +94,7 @@ def test_times_and_numbers_in_strings_are_ordered_as_what_they_are(spark: SparkS
     assert applied(spark, tmp_path / "informix", "debezium_generic", *numbers) == [(1, "later")]
 
 
-def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_row_of_an_incremental_snapshot_wins_over_older_changes(spark: SparkSession, tmp_path: Path) -> None:
     seen = [
         postgres("r", 500, {"id": 1, "name": "read"}, columns=None),  # of an incremental snapshot
         postgres("u", 400, {"id": 1, "name": "seen"}, columns=None),
@@ -108,7 +106,7 @@ def test_a_row_of_a_snapshot_that_is_taken_later_wins_over_what_it_has_seen(
 
 
 # Guarantee (Change events): Loaded rows without a position are older than every change of their key; `sequence_by`
-#   orders envelopes without one. Also: test_the_frames_own_column_orders_envelopes_that_have_no_position
+#   orders envelopes without one. Also: test_a_column_of_the_frame_orders_envelopes_without_a_position
 def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSession, tmp_path: Path) -> None:
     """Flink CDC reads the rows of MySQL's tables with an empty file and position 0."""
     values = [
@@ -132,9 +130,9 @@ def test_a_load_without_a_position_is_older_than_every_change(spark: SparkSessio
 # Guarantee (Change events): In a table of `create_for_changes`, an event after a newer delete of its row is late, if
 #   deletes are retained and the partition is part of the key ([decision
 #   170](design/deletes.md#170-tables-for-changes-retain-deletes)). Also:
-#   test_a_delete_without_a_partition_leaves_none_if_its_row_is_not_stored
+#   test_a_delete_of_an_unknown_key_without_partition_creates_no_folder
 @pytest.mark.parametrize("table_type", list(TableType))
-def test_an_insert_that_comes_a_batch_after_its_delete_is_late_unless_deletes_are_not_retained(
+def test_an_older_insert_after_a_delete_is_late_only_if_deletes_are_retained(
     spark: SparkSession, tmp_path: Path, table_type: TableType
 ) -> None:
     def row(op: str, lsn: int, id: int) -> str:
@@ -158,7 +156,7 @@ def test_an_insert_that_comes_a_batch_after_its_delete_is_late_unless_deletes_ar
     assert retained == {"default": [], "none": [1, 2]}
 
 
-def test_a_delete_without_a_partition_leaves_none_if_its_row_is_not_stored(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_delete_of_an_unknown_key_without_partition_creates_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create_for_changes(
         spark, str(tmp_path / "t"), f"{COLUMNS}, day string", preset=DEBEZIUM, keys="id", partition_by="day"
     )
@@ -173,7 +171,7 @@ def test_a_delete_without_a_partition_leaves_none_if_its_row_is_not_stored(spark
     assert [tuple(row) for row in table.df().select("id", "day").collect()] == [(1, "x")]
 
 
-def test_the_frames_own_column_orders_envelopes_that_have_no_position(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_column_of_the_frame_orders_envelopes_without_a_position(spark: SparkSession, tmp_path: Path) -> None:
     values = [
         ("u", 12, {"id": 1, "name": "new"}),
         ("c", 11, {"id": 1, "name": "old"}),

@@ -22,7 +22,7 @@ if os.environ.get("MERGANSER_FULL"):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_events_of_each_tool_in_any_order_make_the_tables_rows(
+def test_events_of_each_tool_in_any_order_give_the_source_tables_rows(
     spark: SparkSession, tmp_path: Path, preset: str
 ) -> None:
     values, skipped, ordering, columns = RECORDED[preset]

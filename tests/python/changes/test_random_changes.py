@@ -59,13 +59,13 @@ def folded(changes: list[Change]) -> list[tuple[Any, ...]]:
 
 # Guarantee (Change events): Change events in any order, repeated and in any batches make the table that a fold of the
 #   source's history makes, with deletes, changed keys and unavailable values; what cannot be applied is an error, or in
-#   a quarantine with its reason. Also: test_events_of_each_tool_in_any_order_make_the_tables_rows,
+#   a quarantine with its reason. Also: test_events_of_each_tool_in_any_order_give_the_source_tables_rows,
 #   test_a_stream_that_fails_after_a_commit_applies_nothing_twice_when_it_is_restarted,
-#   test_events_that_cannot_be_applied_are_refused_or_set_aside_with_their_reasons
+#   test_malformed_events_are_refused_or_quarantined_with_their_reasons
 @pytest.mark.extensive
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["cow", "mor"])
-def test_changes_in_any_order_and_repeated_and_in_any_batches_make_the_table_that_a_fold_makes(
+def test_shuffled_repeated_and_batched_changes_give_the_rows_of_the_fold(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     seed = f"{os.environ.get('MERGANSER_SEED', '0')} {kind}"

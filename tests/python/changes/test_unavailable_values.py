@@ -41,10 +41,10 @@ def content(table: Table) -> list[tuple[Any, ...]]:
 
 # Guarantee (Change events): The placeholder of an unavailable value is never stored, a type that changes at the source
 #   changes no value, and the source of a batch is read once. Also:
-#   test_an_event_whose_value_is_out_of_reach_is_refused_by_name,
-#   test_columns_are_widened_and_only_values_that_do_not_fit_are_refused, test_the_source_is_read_once
+#   test_an_event_whose_unavailable_value_is_not_found_is_refused,
+#   test_columns_are_widened_and_only_values_that_do_not_fit_are_refused, test_apply_changes_reads_its_source_once
 @pytest.mark.extensive
-def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, orders: Table) -> None:
+def test_an_unavailable_value_of_a_changed_key_is_taken_from_its_old_key(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one")), ("c", 11, row(2, "two"))), preset=PRESET)
     changed = [
         # Stored under 1, then 5; the update of 5 has its value from there.
@@ -65,7 +65,7 @@ def test_a_row_with_a_new_key_has_the_value_of_its_old_key(spark: SparkSession, 
 
 
 @pytest.mark.extensive
-def test_an_event_whose_value_is_out_of_reach_is_refused_by_name(spark: SparkSession, orders: Table) -> None:
+def test_an_event_whose_unavailable_value_is_not_found_is_refused(spark: SparkSession, orders: Table) -> None:
     orders.apply_changes(events(spark, ("c", 10, row(1, "one"))), preset=PRESET)
     # The delete of its old key is in another batch, and so is the insert of what is updated.
     apart = events(spark, ("c", 20, row(5)), ("u", 21, row(5)), ("u", 22, row(6)), ("u", 23, row(1, status="paid")))
@@ -80,7 +80,7 @@ def test_an_event_whose_value_is_out_of_reach_is_refused_by_name(spark: SparkSes
     assert content(orders) == [(1, "paid", "one"), (7, "new", "seven")]
 
 
-def test_the_old_row_of_the_event_has_the_value(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_unavailable_value_is_taken_from_the_events_old_row(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create_for_changes(
         spark,
         str(tmp_path / "t"),

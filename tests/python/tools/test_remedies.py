@@ -105,7 +105,7 @@ def known_options() -> set[str]:
 
 # Guarantee (SQL and sessions): An error has a condition, the cause and a remedy, and the options and statements that it
 #   names exist. Also: test_every_statement_or_call_that_a_message_names_is_run_by_a_test,
-#   test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words
+#   test_frames_statements_and_reads_raise_the_class_of_their_condition_with_a_short_message
 def test_every_option_that_a_message_names_is_one() -> None:
     known = known_options() | OF_OTHERS
     unknown = []

@@ -75,11 +75,10 @@ PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *(RO
 
 
 # Guarantee (Installing): The code in the README and on the documentation's pages runs, and the calls that they name
-#   exist. Also: test_the_snippets_of_the_page_on_python_run, test_the_calls_that_the_pages_name_are_there, test_pages,
-#   test_both_forms_of_a_class_on_the_page_compile_and_have_the_lines_of_the_table,
+#   exist. Also: test_the_python_pages_snippets_print_what_the_page_shows, test_every_call_named_on_the_pages_exists,
+#   test_pages, test_both_forms_of_a_class_on_the_page_compile_and_have_the_lines_of_the_table,
 #   test_both_forms_of_the_lines_of_a_merger_for_hudi_1_0_compile,
-#   test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt,
-#   test_the_client_of_the_page_upserts_when_it_is_pasted,
+#   test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt, test_the_pages_client_program_upserts_two_rows,
 #   test_the_beeline_command_of_the_page_makes_a_table_and_shows_its_commit
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_of_a_page_is_run_or_has_a_reason(page: str) -> None:

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import scala.util.Random
 
 // Guarantee (Change data): Change data of appended logs reads the base file once, whatever the number of keys; an end
-//   that was restored or rolled back is an error. Also: test_an_end_that_was_taken_back_is_an_error
+//   that was restored or rolled back is an error. Also: test_a_window_that_ends_at_a_rolled_back_commit_is_refused
 /** Changes by file group, without an engine: of slices that are compared, and of change files. */
 final class GroupChangesSuite extends TableSuite {
 

@@ -56,7 +56,7 @@ def conf(spark: SparkSession, **settings: str) -> Iterator[None]:
     [(1, "2", "true"), (2, "1", "false"), (2, "7", "true"), (8, "2", "true"), (8, "5", "false")],
 )
 @pytest.mark.parametrize("options", [COMMIT, EVENT], ids=["commit time", "event time"])
-def test_the_same_batch_gives_the_same_table_however_it_is_cut_and_shuffled(
+def test_the_number_of_partitions_and_shuffles_does_not_change_the_merged_rows(
     spark: SparkSession, tmp_path: Path, options: dict[str, str], parts: int, shuffle: str, adaptive: str
 ) -> None:
     first, second = batch(1), batch(2)
@@ -71,7 +71,7 @@ def test_the_same_batch_gives_the_same_table_however_it_is_cut_and_shuffled(
 
 @pytest.mark.parametrize("parts", [1, 8])
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
-def test_logs_and_buckets_keep_the_order_of_arrival(
+def test_logs_and_buckets_keep_the_last_row_of_each_key(
     spark: SparkSession, tmp_path: Path, index: str, parts: int
 ) -> None:
     options = {**COMMIT, TYPE: MOR, INDEX: index, BUCKETS: "4"}
@@ -85,7 +85,9 @@ def test_logs_and_buckets_keep_the_order_of_arrival(
 
 
 @pytest.mark.parametrize("parts", [1, 8])
-def test_a_union_arrives_side_after_side(spark: SparkSession, tmp_path: Path, parts: int) -> None:
+def test_rows_of_a_unions_second_side_are_newer_than_those_of_its_first(
+    spark: SparkSession, tmp_path: Path, parts: int
+) -> None:
     first, second = batch(5), batch(6)
     save(
         frame(spark, first, COLUMNS, parts).union(frame(spark, second, COLUMNS, 3)),
@@ -95,7 +97,7 @@ def test_a_union_arrives_side_after_side(spark: SparkSession, tmp_path: Path, pa
     assert {row.id: row.v for row in load(spark, tmp_path / "t").collect()} == last([*first, *second])
 
 
-def test_combined_inserts_keep_the_order_of_arrival_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_combined_inserts_keep_the_last_row_of_each_key(spark: SparkSession, tmp_path: Path) -> None:
     rows = batch(7)
     for operation in ("insert", "bulk_insert"):
         options = {**COMMIT, "hoodie.combine.before.insert": "true", "hoodie.datasource.write.operation": operation}

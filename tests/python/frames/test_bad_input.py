@@ -59,7 +59,7 @@ MISSING: dict[str, tuple[list[str], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("column", cases(MISSING))
-def test_a_missing_key_ordering_or_partition_column_is_named(
+def test_a_frame_without_a_key_ordering_or_partition_column_is_refused(
     rows: DataFrame, intact: Path, tmp_path: Path, column: str
 ) -> None:
     columns, condition, mentions = MISSING[column]
@@ -86,7 +86,7 @@ def test_the_python_api_raises_the_class_of_the_condition(spark: SparkSession, r
     assert raised.value.sql_state == "42703"
 
 
-def test_another_missing_column_is_named_unless_it_may_be_null(
+def test_a_frame_without_another_column_is_refused_unless_null_is_requested_for_it(
     spark: SparkSession, rows: DataFrame, intact: Path, tmp_path: Path
 ) -> None:
     remedy = "hoodie.write.set.null.for.missing.columns"
@@ -116,7 +116,9 @@ def test_a_schema_that_contradicts_the_table_is_refused(rows: DataFrame, intact:
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
-def test_rows_without_a_key_are_named_ten_at_most(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+def test_the_error_for_rows_without_a_key_shows_at_most_ten_of_them(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: table_type}
     columns = "id string, ts long, v string"
     bad = frame(
@@ -134,7 +136,7 @@ def test_rows_without_a_key_are_named_ten_at_most(spark: SparkSession, tmp_path:
     assert listing(path) == before
 
 
-def test_a_composite_key_may_lack_parts_but_not_all(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_composite_key_is_refused_only_if_all_its_parts_are_missing(spark: SparkSession, tmp_path: Path) -> None:
     options, columns = {KEY: "a,b", ORDERING: "ts"}, "a string, b int, ts long"
     save(frame(spark, [("x", None, 1), (None, 1, 1), ("", 2, 1)], columns), tmp_path / "t", options)
     keys = load(spark, tmp_path / "t").select("_hoodie_record_key")
@@ -209,7 +211,7 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", cases(REFUSED_OPTIONS))
-def test_an_option_that_is_unknown_wrong_or_not_done_is_refused(
+def test_an_unknown_invalid_or_unsupported_option_is_refused(
     rows: DataFrame, intact: Path, tmp_path: Path, case: str
 ) -> None:
     more, condition, mentions = REFUSED_OPTIONS[case]
@@ -326,13 +328,13 @@ NO_TABLE: dict[str, tuple[dict[str, str], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", cases(NO_TABLE))
-def test_a_table_that_could_not_work_is_refused_at_its_creation(rows: DataFrame, tmp_path: Path, case: str) -> None:
+def test_invalid_or_incomplete_table_options_create_no_table(rows: DataFrame, tmp_path: Path, case: str) -> None:
     more, condition, mentions = NO_TABLE[case]
     refused(lambda: save(rows, tmp_path / "new", {**OPTIONS, **more}), condition, *mentions)
     never(tmp_path / "new")
 
 
-def test_partition_by_may_not_contradict_the_option(rows: DataFrame, tmp_path: Path) -> None:
+def test_a_partition_by_that_contradicts_the_option_is_refused(rows: DataFrame, tmp_path: Path) -> None:
     writer = rows.write.format("merganser").options(**OPTIONS).partitionBy("v")
     refused(lambda: writer.save(str(tmp_path / "new")), "OPTION_CONFLICT", "partitionBy", "'v'", "'city'")
     never(tmp_path / "new")
@@ -341,7 +343,7 @@ def test_partition_by_may_not_contradict_the_option(rows: DataFrame, tmp_path: P
 # --- tables that cannot be opened
 
 
-def test_a_path_that_is_no_table_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_of_a_path_without_a_table_is_an_error_that_names_the_path(spark: SparkSession, tmp_path: Path) -> None:
     attempts: list[Callable[[], Any]] = [
         lambda: load(spark, tmp_path / "nothing").collect(),
         lambda: Table.load(spark, str(tmp_path / "nothing")),
@@ -370,7 +372,7 @@ def test_an_unknown_option_of_a_read_is_refused(spark: SparkSession, stored: Pat
         ("hoodie.bootstrap.base.path", "elsewhere", "BOOTSTRAP_TABLE"),
     ],
 )
-def test_a_table_we_cannot_read_is_refused_to_readers_and_writers(
+def test_an_unsupported_table_is_refused_for_reads_and_writes(
     spark: SparkSession, rows: DataFrame, stored: Path, tmp_path: Path, key: str, value: str, condition: str
 ) -> None:
     path = tmp_path / "t"
@@ -385,7 +387,7 @@ def test_a_table_we_cannot_read_is_refused_to_readers_and_writers(
     assert listing(path) == before
 
 
-def test_a_log_block_we_cannot_read_is_named_and_not_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_log_block_of_unknown_type_is_an_error_for_reads_and_compactions(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: MOR}
     save(frame(spark, [(1, 1, "a", "x")], COLUMNS), path, options)
     save(frame(spark, [(1, 2, "b", "x")], COLUMNS), path, options)
@@ -403,7 +405,9 @@ def test_a_log_block_we_cannot_read_is_named_and_not_passed_over(spark: SparkSes
     ]
 
 
-def test_a_base_file_that_is_gone_is_named(spark: SparkSession, stored: Path, tmp_path: Path) -> None:
+def test_a_read_of_a_deleted_base_file_is_an_error_that_names_it(
+    spark: SparkSession, stored: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     shutil.copytree(stored, path)
     planned = load(spark, path)
@@ -428,7 +432,7 @@ def buckets(spark: SparkSession, path: Path, keys: range, count: int) -> dict[st
     return {KEY: "id", ORDERING: "ts"}
 
 
-def test_a_foreign_bucket_table_stays_one_with_its_number_of_buckets(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_write_keeps_the_bucket_count_of_another_engines_table(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     options = buckets(spark, path, range(40), 4)
     assert Table.load(spark, str(path)).index == "BUCKET"
@@ -450,7 +454,9 @@ def test_a_bucket_table_that_hudi_wrote_is_upserted_into_its_buckets(spark: Spar
     assert {s.file_id for s in Table.load(spark, str(path)).inspect.file_slices()} == groups
 
 
-def test_a_number_of_buckets_that_nobody_tells_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_write_to_a_bucket_table_without_a_stored_bucket_count_requires_the_option(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path, count = tmp_path / "t", "hoodie.bucket.index.num.buckets"
     options = buckets(spark, path, range(1, 3), 64)
     more = frame(spark, [(i, 2, "b", "x") for i in range(5)], COLUMNS)

@@ -21,9 +21,7 @@ STORED = [(1, 1, "a"), (2, 1, "b")]
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_mark_of_another_type_is_refused_by_each_write_instead_of_an_update(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_each_write_refuses_a_delete_flag_that_is_not_boolean(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: kind}
     save(frame(spark, STORED, COLUMNS), path, options)
     for type_name, mark in ("string", "true"), ("int", 1), ("double", 1.0):
@@ -44,7 +42,7 @@ def test_a_mark_of_another_type_is_refused_by_each_write_instead_of_an_update(
     assert rows_of(load(spark, path)) == [(2, 2, "b2")]
 
 
-def test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column(sql: Sql, tmp_path: Path) -> None:
+def test_a_delete_flag_in_another_case_deletes_its_row_and_adds_no_column(sql: Sql, tmp_path: Path) -> None:
     spark, options = sql.spark, {KEY: "id", ORDERING: "ts"}
     marked = frame(spark, [(1, 2, "gone", True), (3, 1, "c", False)], f"{COLUMNS}, {FLAG.upper()} boolean")
     save(frame(spark, STORED, COLUMNS), tmp_path / "t", options)
@@ -66,7 +64,7 @@ def test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column(sql:
     assert FLAG.upper() not in spark.table(name).columns
 
 
-def test_alter_table_adds_no_mark_of_another_type(sql: Sql) -> None:
+def test_alter_table_refuses_a_delete_flag_that_is_not_boolean(sql: Sql) -> None:
     name = sql.create("cow", f"{COLUMNS}, mark int")
     assert "DELETE_FLAG_NOT_BOOLEAN" in sql.fails(f"ALTER TABLE {name} ADD COLUMNS ({FLAG} int)")
     with sql.settings({"hoodie.schema.on.read.enable": "true"}):
@@ -77,12 +75,12 @@ def test_alter_table_adds_no_mark_of_another_type(sql: Sql) -> None:
 
 
 # Guarantee (Writes): A column that marks deletes is found in any case, also by the stars of a `MERGE`; one that is not
-#   boolean is refused. Also: test_a_star_of_a_merge_deletes_marked_rows_of_a_table_without_the_mark,
-#   test_a_mark_of_another_type_is_refused_by_each_write_instead_of_an_update,
-#   test_a_mark_whose_name_is_in_another_case_deletes_and_becomes_no_column, FrameCheckSuite
+#   boolean is refused. Also: test_merge_stars_delete_flagged_rows_in_a_table_without_a_flag_column,
+#   test_each_write_refuses_a_delete_flag_that_is_not_boolean,
+#   test_a_delete_flag_in_another_case_deletes_its_row_and_adds_no_column, FrameCheckSuite
 @pytest.mark.parametrize("way", ["create", "statement", "select", "add", "rename"])
 @pytest.mark.parametrize("kind", ["cow", "mor"])
-def test_a_stored_mark_has_the_name_that_readers_look_for_in_whichever_case_it_was_made(
+def test_a_declared_delete_flag_is_stored_in_the_case_that_readers_expect(
     sql: Sql, tmp_path: Path, kind: str, way: str
 ) -> None:
     spark, written = sql.spark, FLAG.upper()
@@ -118,7 +116,7 @@ def test_a_stored_mark_has_the_name_that_readers_look_for_in_whichever_case_it_w
 
 @pytest.mark.parametrize("evolution", ["false", "true"])
 @pytest.mark.parametrize("kind", ["cow", "mor"])
-def test_a_star_of_a_merge_deletes_marked_rows_of_a_table_without_the_mark(sql: Sql, kind: str, evolution: str) -> None:
+def test_merge_stars_delete_flagged_rows_in_a_table_without_a_flag_column(sql: Sql, kind: str, evolution: str) -> None:
     name = sql.create(kind, COLUMNS)
     rows = "VALUES (1, 1L, 'a'), (2, 1L, 'b'), (3, 5L, 'c')"
     sql.run(f"INSERT INTO {name} {rows}")
@@ -142,7 +140,7 @@ def test_a_star_of_a_merge_deletes_marked_rows_of_a_table_without_the_mark(sql: 
 
 
 @pytest.mark.parametrize("column", [FLAG, FLAG.upper()])
-def test_changes_with_a_column_of_the_marks_name_are_refused_with_what_to_give(
+def test_apply_changes_refuses_a_flag_column_and_shows_the_arguments_to_give(
     spark: SparkSession, tmp_path: Path, column: str
 ) -> None:
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS, record_key="id", ordering_by="ts")
@@ -156,7 +154,7 @@ def test_changes_with_a_column_of_the_marks_name_are_refused_with_what_to_give(
 
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("operation", ["upsert", "insert"])
-def test_rows_whose_operation_is_a_delete_remove_those_that_are_not_newer(
+def test_a_stream_row_with_a_delete_operation_removes_the_row_unless_it_is_late(
     spark: SparkSession, tmp_path: Path, kind: str, operation: str
 ) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: kind}
@@ -172,7 +170,7 @@ def test_rows_whose_operation_is_a_delete_remove_those_that_are_not_newer(
     assert rows_of(load(spark, tmp_path / "new")) == [(4, 6, "u"), (5, 6, "n")]
 
 
-def test_a_column_of_that_name_that_the_table_stores_is_written_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stored_string_column_named_like_the_flag_is_written_unchanged(spark: SparkSession, tmp_path: Path) -> None:
     marker = {"hoodie.payload.delete.field": FLAG, "hoodie.payload.delete.marker": "true"}
     path, options, columns = tmp_path / "t", {KEY: "id", ORDERING: "ts"}, f"{COLUMNS}, {FLAG} string"
     save(frame(spark, [(*row, "false") for row in STORED], columns), path, {**options, **marker})

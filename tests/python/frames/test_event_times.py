@@ -42,7 +42,7 @@ def stats_of(spark: SparkSession, commit: Path) -> Mapping[str, list[dict[str, A
 
 
 @pytest.mark.parametrize("version", ["9", "8", "6"])
-def test_copy_on_write_keeps_the_range_of_the_rows_that_changed(
+def test_a_copy_on_write_commit_records_the_event_time_range_of_its_changed_rows(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     path, schema = tmp_path / "t", "id int, ts bigint, at bigint"
@@ -53,7 +53,9 @@ def test_copy_on_write_keeps_the_range_of_the_rows_that_changed(
     assert event_times(spark, path) == (1_700_000_009_000, 1_700_000_009_000)
 
 
-def test_a_log_and_its_compaction_keep_the_range_of_their_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_logs_and_their_compaction_record_the_event_time_range_of_their_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path, schema = tmp_path / "t", "id int, ts bigint, at timestamp, _hoodie_is_deleted boolean"
     configured = options(MOR, **EVENT_TIME, **{FIELD: "at"})
     day = dt.datetime(2024, 1, 15, tzinfo=dt.timezone.utc)
@@ -79,7 +81,7 @@ def test_a_log_and_its_compaction_keep_the_range_of_their_rows(spark: SparkSessi
         ("bigint", [None, None], NOTHING),
     ],
 )
-def test_the_column_may_be_a_date_a_number_or_text(
+def test_an_event_time_is_read_from_a_date_a_number_or_a_string(
     spark: SparkSession, tmp_path: Path, kind: str, values: list[Any], expected: tuple[Any, Any]
 ) -> None:
     rows = [(key, 1, value) for key, value in enumerate(values)]
@@ -87,12 +89,12 @@ def test_the_column_may_be_a_date_a_number_or_text(
     assert event_times(spark, tmp_path / "t") == expected
 
 
-def test_without_the_option_nothing_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_commit_without_the_option_records_no_event_times(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, 1)], "id int, ts bigint"), tmp_path / "t", options(COW, **EVENT_TIME))
     assert event_times(spark, tmp_path / "t") == NOTHING
 
 
-def test_a_column_that_is_not_there_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_event_time_column_is_refused_before_the_write(spark: SparkSession, tmp_path: Path) -> None:
     rows, path = frame(spark, [(1, 1)], "id int, ts bigint"), tmp_path / "t"
     wrong = options(COW, **{FIELD: "at"})
     refused(lambda: save(rows, path, wrong), "EVENT_TIME_FIELD_UNUSABLE", "'at'", "id, ts")

@@ -35,7 +35,7 @@ REPORTED = (
 
 
 @pytest.mark.extensive
-def test_the_options_of_hudi_that_are_known_are_those_in_its_jar() -> None:
+def test_the_list_of_known_hudi_options_matches_hudis_jar() -> None:
     listed = ROOT / "jvm/table/src/main/resources/io/merganser/table/hudi-options.txt"
     known = [line for line in listed.read_text().splitlines() if not line.startswith("#")]
     source = ROOT / "tests/interop/HudiOptions.java"
@@ -51,7 +51,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 
 # Guarantee (Writes): An option that has an effect only in Hudi is reported by the write, once.
-def test_a_write_reports_once_what_a_job_may_miss_of_hudi_and_so_does_sql(
+def test_a_write_and_a_statement_report_each_ignored_hudi_option_once(
     spark: SparkSession, sql: Sql, table: Table
 ) -> None:
     rows = frame(spark, [(1, 2, "b")], "id int, ts int, v string")
@@ -67,7 +67,7 @@ def test_a_write_reports_once_what_a_job_may_miss_of_hudi_and_so_does_sql(
     assert again.ignored_options == ("hoodie.metrics.on",)
 
 
-def test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works(
+def test_load_refuses_read_options_of_other_formats_and_the_suggested_ones_work(
     spark: SparkSession, table: Table
 ) -> None:
     first = table.history()[0].instant

@@ -30,15 +30,15 @@ def trips(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
 
 
 @pytest.mark.parametrize("mode", [None, "error", "ignore", "append", "overwrite"])
-def test_every_save_mode_makes_a_table_where_there_is_none(
-    spark: SparkSession, tmp_path: Path, mode: str | None
-) -> None:
+def test_every_save_mode_creates_a_missing_table(spark: SparkSession, tmp_path: Path, mode: str | None) -> None:
     save(trips(spark, (1, 1, "a", "x")), tmp_path / "t", OPTIONS, mode=mode)
     assert rows_of(load(spark, tmp_path / "t")) == [(1, 1, "a", "x")]
     assert properties(tmp_path / "t")["hoodie.table.name"] == "t"
 
 
-def test_only_append_and_overwrite_touch_a_table_that_is_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_save_modes_other_than_append_and_overwrite_leave_an_existing_table_unchanged(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     save(trips(spark, (1, 1, "a", "x"), (2, 1, "b", "x")), path, OPTIONS)
     before, more = listing(path), trips(spark, (2, 2, "c", "x"), (3, 1, "d", "x"))
@@ -99,7 +99,7 @@ def test_an_overwrite_with_other_settings_is_refused_and_names_drop_table(
 
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
 @pytest.mark.parametrize("table_type", [COW, MOR])
-def test_both_table_types_take_changes_under_both_indexes(
+def test_both_table_types_apply_changes_under_both_indexes(
     spark: SparkSession, tmp_path: Path, table_type: str, index: str
 ) -> None:
     path = tmp_path / "t"
@@ -148,7 +148,7 @@ def test_both_table_types_take_changes_under_both_indexes(
     ],
     ids=["none", "one", "hive", "encoded", "two-hive-encoded"],
 )
-def test_partitions_lie_in_folders_as_asked_for(
+def test_partitions_are_stored_in_the_configured_folders(
     spark: SparkSession, tmp_path: Path, partitions: list[str], more: dict[str, str], folders: set[str]
 ) -> None:
     path = tmp_path / "t"
@@ -201,7 +201,9 @@ GENERATORS: dict[str, tuple[dict[str, str], str, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("generator", cases(GENERATORS))
-def test_key_generators_go_by_type_and_by_class_name(spark: SparkSession, tmp_path: Path, generator: str) -> None:
+def test_a_key_generator_named_by_type_or_class_makes_the_same_keys(
+    spark: SparkSession, tmp_path: Path, generator: str
+) -> None:
     options, class_name, expected = GENERATORS[generator]
     by_type = {**options, ORDERING: "ts", "hoodie.datasource.write.keygenerator.type": generator}
     by_class = {
@@ -218,7 +220,7 @@ def test_key_generators_go_by_type_and_by_class_name(spark: SparkSession, tmp_pa
     assert properties(tmp_path / "u")["hoodie.table.keygenerator.type"] == generator
 
 
-def test_a_new_table_keeps_its_settings_in_hoodie_properties(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_new_table_stores_its_settings_in_hoodie_properties(spark: SparkSession, tmp_path: Path) -> None:
     options = {
         KEY: "id,v",
         ORDERING: "ts",
@@ -279,7 +281,7 @@ def test_meta_columns_are_hidden_and_selectable_by_name(spark: SparkSession, tmp
     assert {n.split("_")[0] for n in numbers} == {first, second}
 
 
-def test_meta_columns_of_incoming_rows_are_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+def test_meta_columns_of_incoming_rows_are_ignored(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(trips(spark, (1, 1, "a", "x")), path, OPTIONS)
     meta = [
@@ -360,7 +362,7 @@ def sparse_row(key: int, ts: int) -> tuple[Any, ...]:
     return (key, ts, *[None] * (len(EVERY_TYPE) - 2))
 
 
-def test_every_type_comes_back_from_base_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_base_files_return_values_of_every_type(spark: SparkSession, tmp_path: Path) -> None:
     written = frame(spark, [full_row(1, 1), sparse_row(2, 1), full_row(3, 1)], EVERY_TYPE)
     save(written, tmp_path / "t", OPTIONS)
     assert rows_of(load(spark, tmp_path / "t")) == rows_of(written)
@@ -373,7 +375,7 @@ def test_every_type_comes_back_from_base_files(spark: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.parametrize("block", ["avro", "parquet"])
-def test_every_type_comes_back_from_log_blocks_and_their_compaction(
+def test_log_blocks_and_their_compaction_return_values_of_every_type(
     spark: SparkSession, tmp_path: Path, block: str
 ) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR, "hoodie.logfile.data.block.format": block}
@@ -392,7 +394,7 @@ def test_every_type_comes_back_from_log_blocks_and_their_compaction(
     assert rows_of(table.df()) == expected
 
 
-def test_char_and_varchar_are_stored_as_text(spark: SparkSession, tmp_path: Path) -> None:
+def test_char_and_varchar_are_stored_as_strings(spark: SparkSession, tmp_path: Path) -> None:
     columns = T.StructType(
         [T.StructField("id", T.CharType(3)), T.StructField("ts", T.LongType()), T.StructField("v", T.VarcharType(5))]
     )
@@ -428,7 +430,7 @@ REFUSED_TYPES = {
 
 
 @pytest.mark.parametrize("column", cases(REFUSED_TYPES))
-def test_what_the_format_cannot_hold_is_refused_at_creation_by_name(
+def test_a_column_of_an_unsupported_type_is_refused_at_creation(
     spark: SparkSession, tmp_path: Path, column: str
 ) -> None:
     select, condition, name = REFUSED_TYPES[column]
@@ -461,7 +463,7 @@ def test_an_ordering_field_without_an_order_is_refused_at_creation(
     assert listing(tmp_path / "t") == []
 
 
-def test_columns_go_by_name_and_are_widened_without_loss(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_are_matched_by_name_and_widened_without_loss(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     stored = (
         "id int, ts long, d double, m decimal(10,2), s struct<a:string,n:long>, l array<long>, q map<string,double>"
@@ -477,7 +479,9 @@ def test_columns_go_by_name_and_are_widened_without_loss(spark: SparkSession, tm
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
-def test_a_column_that_never_was_null_may_become_so(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+def test_a_column_declared_without_nulls_accepts_null_later(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: table_type}
     strict = T.StructType([T.StructField("id", T.IntegerType(), False), T.StructField("ts", T.LongType(), False),
                            T.StructField("v", T.ArrayType(T.StringType(), False), False)])  # fmt: skip

@@ -29,7 +29,7 @@ def counted(result: list[tuple[object, ...]]) -> dict[str, object]:
 
 
 @each_kind
-def test_update_of_the_partition_column_moves_the_row_and_a_move_back_too(sql: Sql, kind: str) -> None:
+def test_update_of_the_partition_column_moves_the_row_there_and_back(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x'), (2, 5, 'b', 'x')")
     counts = counted(sql.run(f"UPDATE {made} SET p = 'y', v = 'moved' WHERE id = 1"))
     assert rows(sql, made) == [(1, 5, "moved", "y"), (2, 5, "b", "x")]
@@ -39,7 +39,7 @@ def test_update_of_the_partition_column_moves_the_row_and_a_move_back_too(sql: S
 
 
 @each_kind
-def test_merge_moves_rows_by_the_tables_rule_and_a_late_one_stays(sql: Sql, kind: str) -> None:
+def test_merge_moves_a_newer_row_and_leaves_the_row_of_a_late_one(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x'), (2, 5, 'b', 'x'), (3, 5, 'c', 'x')")
     sql.run(
         f"MERGE INTO {made} t USING (SELECT * FROM VALUES (1, 6L, 'new', 'y'), (2, 4L, 'late', 'y'), (4, 1L, 'd', 'z') "
@@ -53,7 +53,7 @@ def test_merge_moves_rows_by_the_tables_rule_and_a_late_one_stays(sql: Sql, kind
 
 
 @each_kind
-def test_a_statement_changes_the_row_it_has_found_where_a_key_is_stored_in_two_partitions(sql: Sql, kind: str) -> None:
+def test_a_statement_changes_only_the_matched_row_of_a_key_in_two_partitions(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x')")
     sql.run(f"INSERT INTO {made} (id, ts, v, p) VALUES (1, 5, 'b', 'y')")
     sql.run(f"UPDATE {made} SET v = 'c' WHERE p = 'y'")
@@ -75,7 +75,7 @@ def test_an_insert_that_upserts_finds_the_key_in_another_partition(sql: Sql) -> 
 
 
 @each_kind
-def test_the_partition_column_is_not_assigned_where_rows_stay(sql: Sql, kind: str) -> None:
+def test_update_of_the_partition_column_is_refused_if_rows_do_not_move(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x')", **STAYS)
     message = sql.fails(f"UPDATE {made} SET p = 'y' WHERE id = 1")
     assert "KEY_COLUMN_CHANGED" in message

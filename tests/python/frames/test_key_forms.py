@@ -52,12 +52,12 @@ def nothing_happens(path: Path, action: Callable[[], object], condition: str, *m
 # Guarantee (Tables of other engines): A table whose single COMPLEX keys lack the column's name is written in that form
 #   and not upgraded; one that was upgraded or has both forms refuses writes that would double a key ([decision
 #   155](design/layout-and-trust.md#155-forms-of-stored-keys-and-paths)). Also:
-#   test_a_table_that_another_engine_has_upgraded_so_is_not_written_by_any_way,
-#   test_a_table_with_single_keys_in_both_forms_is_not_written_by_what_looks_up_keys,
-#   test_the_form_of_keys_that_only_logs_have_is_the_one_that_a_write_takes,
+#   test_each_write_to_an_upgraded_table_with_unnamed_single_keys_is_refused,
+#   test_writes_that_look_up_keys_refuse_a_table_with_keys_in_both_forms,
+#   test_a_write_uses_the_key_form_found_in_logs_alone,
 #   test_single_keys_without_their_name_are_not_taken_to_version_9_by_either_engine_and_doubled_by_none_of_ours
 @pytest.mark.parametrize(("version", "kind"), [("6", MOR), ("8", COW)])
-def test_a_table_whose_single_keys_lack_their_name_is_not_upgraded_until_its_rows_are_replaced(
+def test_an_upgrade_of_a_table_with_unnamed_single_keys_is_refused_until_rows_are_replaced(
     spark: SparkSession, tmp_path: Path, version: str, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -86,7 +86,7 @@ def test_a_table_whose_single_keys_lack_their_name_is_not_upgraded_until_its_row
     assert properties(path)["hoodie.table.version"] == "9"
 
 
-def test_a_table_that_another_engine_has_upgraded_so_is_not_written_by_any_way(
+def test_each_write_to_an_upgraded_table_with_unnamed_single_keys_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path, name = tmp_path / "t", f"merganser.`{tmp_path / 't'}`"
@@ -116,7 +116,7 @@ def test_a_table_that_another_engine_has_upgraded_so_is_not_written_by_any_way(
 
 
 @pytest.mark.parametrize("version", ["6", "8"])
-def test_a_table_with_single_keys_in_both_forms_is_not_written_by_what_looks_up_keys(
+def test_writes_that_look_up_keys_refuse_a_table_with_keys_in_both_forms(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     path = tmp_path / "t"
@@ -132,9 +132,7 @@ def test_a_table_with_single_keys_in_both_forms_is_not_written_by_what_looks_up_
     save(row, path, {VALIDATION: "false"})
 
 
-def test_the_form_of_keys_that_only_logs_have_is_the_one_that_a_write_takes(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_write_uses_the_key_form_found_in_logs_alone(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     modes = {"hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL", ORDERING: "v"}
     unnamed(spark, path, "8", MOR, **{INDEX: "BUCKET", BUCKETS: "1", **modes})
@@ -144,7 +142,7 @@ def test_the_form_of_keys_that_only_logs_have_is_the_one_that_a_write_takes(
 
 
 @pytest.mark.parametrize(("version", "kind"), [("6", COW), ("8", MOR)])
-def test_a_write_to_a_partition_whose_single_keys_have_another_form_than_the_newest_one_is_refused(
+def test_a_write_to_a_partition_with_an_older_key_form_is_refused(
     spark: SparkSession, tmp_path: Path, version: str, kind: str
 ) -> None:
     path, form = tmp_path / "t", FORMS["keys-complex_mixed"]
@@ -156,7 +154,7 @@ def test_a_write_to_a_partition_whose_single_keys_have_another_form_than_the_new
     assert rows_of(table.df().select("id", "v")) == [(1, "a"), (2, "new"), (3, "a")]
 
 
-def test_paths_of_two_forms_are_one_after_an_overwrite_and_those_of_another_zone_are_written_in_that_zone(
+def test_an_overwrite_unifies_path_forms_and_paths_of_another_zone_require_that_zone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path, form = tmp_path / "t", FORMS["paths-times_mixed"]
@@ -180,7 +178,7 @@ def test_paths_of_two_forms_are_one_after_an_overwrite_and_those_of_another_zone
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_custom_table_without_kinds_is_written_with_those_of_an_option_if_its_paths_have_them(
+def test_partition_kinds_of_an_option_are_accepted_if_they_match_the_tables_paths(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path, form = tmp_path / "t", FORMS["paths-custom_without_kinds"]
@@ -208,9 +206,7 @@ def test_a_custom_table_without_kinds_is_written_with_those_of_an_option_if_its_
 ALLOW = {"spark.merganser.write.allowAmbiguousKeys": "true"}
 
 
-def test_rows_whose_key_or_path_other_values_have_too_are_refused_by_name_unless_they_are_allowed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_with_an_ambiguous_key_are_refused_unless_allowed(spark: SparkSession, tmp_path: Path) -> None:
     path, name, columns = tmp_path / "t", f"merganser.`{tmp_path / 't'}`", "a string, b string, v string"
     save(frame(spark, [("x", None, "null"), ("x", "", "empty")], columns), path, {KEY: "a,b"})
     for row in (("x", "__null__", "v"), ("x", "__empty__", "v"), ("x,b:y", "z", "v")):
@@ -225,7 +221,7 @@ def test_rows_whose_key_or_path_other_values_have_too_are_refused_by_name_unless
     assert rows_of(load(spark, path).select("v")) == [("empty",)]
 
 
-def test_partition_values_with_the_path_of_others_are_refused_and_a_slash_where_it_tells_values_apart_is_not(
+def test_an_ambiguous_partition_path_is_refused_and_an_unambiguous_slash_accepted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     single, double, columns = tmp_path / "single", tmp_path / "double", "id int, p string, q string"

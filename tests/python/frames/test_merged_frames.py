@@ -26,12 +26,10 @@ def rows(found: DataFrame) -> list[tuple[object, ...]]:
 
 
 # Guarantee (Python): DataFrames merged without a table give the rows that a table would have. Also:
-#   test_the_result_is_a_frame_like_any_other
+#   test_merged_frames_can_be_queried_and_written_like_any_frame
 @pytest.mark.e2e
 @pytest.mark.parametrize("rule", [r for r in RULES if r.name in SOME], ids=lambda rule: rule.name)
-def test_batches_merged_one_after_the_other_and_all_combined_give_what_the_fold_gives(
-    spark: SparkSession, rule: Rule
-) -> None:
+def test_frames_merged_batch_by_batch_or_combined_give_the_rows_of_the_fold(spark: SparkSession, rule: Rule) -> None:
     names = [column.split()[0] for column in f"{COMMON}, {rule.columns}".split(", ")]
     batches = together([history(rule, seed, 4) for seed in range(20)])
 
@@ -55,7 +53,7 @@ def test_batches_merged_one_after_the_other_and_all_combined_give_what_the_fold_
 
 
 @pytest.mark.e2e
-def test_the_result_is_a_frame_like_any_other(spark: SparkSession, tmp_path: Path) -> None:
+def test_merged_frames_can_be_queried_and_written_like_any_frame(spark: SparkSession, tmp_path: Path) -> None:
     stored = spark.createDataFrame([(1, 5, "new"), (2, 5, "new"), (3, 9, "paid")], ORDERS)
     late = [
         (1, 4, "late", False),
@@ -88,7 +86,7 @@ def test_the_result_is_a_frame_like_any_other(spark: SparkSession, tmp_path: Pat
     assert rows(table.df().select("id", "ts", "status")) == after
 
 
-def test_columns_that_changes_lack_keep_the_stored_values(spark: SparkSession) -> None:
+def test_missing_columns_of_changes_keep_the_stored_values(spark: SparkSession) -> None:
     stored = spark.createDataFrame([(1, 5, "new"), (2, 5, "new")], ORDERS)
     changes = spark.createDataFrame([(1, 6), (3, 6)], "id int, ts bigint")
     keep = {"spark.merganser.write.missingColumns": "keep"}
@@ -96,7 +94,7 @@ def test_columns_that_changes_lack_keep_the_stored_values(spark: SparkSession) -
     assert sorted(map(tuple, merged.collect())) == [(1, 6, "new"), (2, 5, "new"), (3, 6, None)]
 
 
-def test_the_functions_of_sql_take_names_of_views_and_a_map(spark: SparkSession) -> None:
+def test_the_sql_functions_merge_and_combine_views(spark: SparkSession) -> None:
     spark.sql("SELECT 1 id, 5 ts, 'new' status").createOrReplaceTempView("merged_stored")
     spark.sql("SELECT 1 id, 6 ts, 'paid' status").createOrReplaceTempView("merged_changes")
     options = "map('hoodie.datasource.write.recordkey.field', 'id', 'hoodie.table.ordering.fields', 'ts')"
@@ -106,7 +104,7 @@ def test_the_functions_of_sql_take_names_of_views_and_a_map(spark: SparkSession)
     assert rows(spark.sql(f"SELECT status FROM merganser_combine('merged_changes', {options})")) == [("paid",)]
 
 
-def test_what_cannot_be_merged_is_an_error_that_names_it(spark: SparkSession) -> None:
+def test_a_merge_of_unsuitable_frames_is_refused_with_the_condition(spark: SparkSession) -> None:
     orders = spark.createDataFrame([(1, 5, "new")], ORDERS)
 
     def condition(act: Callable[[], object]) -> str:

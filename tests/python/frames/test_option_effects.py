@@ -25,10 +25,10 @@ RECENT = "spark.merganser.write.recentRows.percent"
 BLOOM_KEYS, BLOOM_RATE = "hoodie.index.bloom.num_entries", "hoodie.index.bloom.fpp"
 
 HERE = "test_option_effects.py::"
-FILES = HERE + "test_the_base_files_of_a_write_follow_its_options"
-LOGS = HERE + "test_the_logs_of_a_write_follow_its_options"
-TASKS = HERE + "test_an_operation_has_as_many_tasks_as_its_option_says"
-SETTINGS = "test_frame_tables.py::test_a_new_table_keeps_its_settings_in_hoodie_properties"
+FILES = HERE + "test_options_of_a_write_change_its_base_files"
+LOGS = HERE + "test_options_of_a_write_change_its_logs"
+TASKS = HERE + "test_an_operation_runs_the_configured_number_of_tasks"
+SETTINGS = "test_frame_tables.py::test_a_new_table_stores_its_settings_in_hoodie_properties"
 TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
 ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the output's zone"
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
@@ -37,7 +37,7 @@ MERGERS = "test_custom_mergers.py::"
 INCREMENTAL = "test_incremental.py::"
 RULES = "test_merge_rule.py::"
 COLUMN_RULES = "test_column_rules.py::"
-TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
+TRANSACTIONS = "test_transactions.py::test_a_write_repeated_with_its_transaction_returns_the_first_result_and_changes"
 OVERWRITES = "test_overwrites.py::"
 DRY_RUNS = "test_dry_runs.py::test_a_frame_with_the_option_is_not_written"
 HIVE = "test_hive_metastore.py::"
@@ -62,12 +62,12 @@ SEEN = {
     "hoodie.datasource.write.streaming.disable.compaction": STREAMS + "test_services_follow_micro_batches",
     "hoodie.table.name": SETTINGS,
     "hoodie.database.name": SETTINGS,
-    "hoodie.datasource.write.table.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
+    "hoodie.datasource.write.table.type": "test_frame_tables.py::test_both_table_types_apply_changes_under_both",
     "hoodie.write.table.version": "test_settings.py::test_a_table_of_an_older_version_stays_so",
-    "hoodie.datasource.write.recordkey.field": "test_frame_tables.py::test_key_generators_go_by_type_and_by_class_name",
-    "hoodie.datasource.write.partitionpath.field": "test_frame_tables.py::test_partitions_lie_in_folders_as_asked_for",
+    "hoodie.datasource.write.recordkey.field": "test_frame_tables.py::test_a_key_generator_named_by_type_or_class",
+    "hoodie.datasource.write.partitionpath.field": "test_frame_tables.py::test_partitions_are_stored_in_the",
     "hoodie.table.ordering.fields": RULES + "test_several_ordering_fields_are_compared_one_after_the_other",
-    "hoodie.write.record.merge.mode": "test_partial_writes.py::test_under_commit_time_the_newer_columns_stay",
+    "hoodie.write.record.merge.mode": "test_partial_writes.py::test_under_commit_time_each_partial_row_overwrites_its",
     "hoodie.table.cdc.enabled": CHANGE_DATA + "test_each_commit_has_its_changes_with_the_rows_before_and_after",
     "hoodie.table.cdc.supplemental.logging.mode": "GroupChangesSuite.scala::a table of any mode of change files",
     "spark.merganser.read.changeImages": CHANGE_DATA + "test_sql_and_frames_read_change_data_as_hudi_names_it",
@@ -76,7 +76,8 @@ SEEN = {
     "hoodie.write.record.merge.strategy.id": MERGERS + "test_strategy_and_mode_are_stored_and_the_class_is_not",
     "hoodie.datasource.write.payload.class": "test_upgrade.py::test_a_payload_class_becomes_what_it_means_at_version_9",
     "hoodie.payload.ordering.field": "test_settings.py::test_the_payloads_own_ordering_field_is_the_tables",
-    "hoodie.payload.delete.field": HERE + "test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write",
+    "hoodie.payload.delete.field": HERE
+    + "test_a_delete_marker_applies_to_one_write_if_an_older_table_does_not_store_it",
     "hoodie.payload.delete.marker": RULES + "test_a_delete_marker_is_kept_with_the_table_and_matched_exactly",
     "merganser.rule": COLUMN_RULES + "test_what_show_create_table_shows_declares_the_same_rule",
     "merganser.rule.default": COLUMN_RULES + "test_python_declares_a_rule_and_shows_it",
@@ -85,8 +86,8 @@ SEEN = {
     "merganser.rule.retract.column": "test_retractions.py::test_a_row_before_an_update_is_subtracted",
     "merganser.rule.retract.values": "test_retractions.py::test_a_row_before_an_update_is_subtracted",
     "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
-    "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
-    "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",
+    "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_a_key_generator_named_by_type_or_class",
+    "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_a_key_generator_named_by_type_or_class",
     "hoodie.datasource.write.drop.partition.columns": "test_dropped_columns.py::test_a_table_that_we_create_without",
     "hoodie.datasource.write.slash.separated.date.partitioning": (
         "test_slashed_dates.py::test_a_table_that_we_create_with_slashed_dates_is_read_with_dates"
@@ -107,42 +108,44 @@ SEEN = {
     "hoodie.keygen.timebased.output.dateformat": TIMES,
     "hoodie.keygen.timebased.output.timezone": ZONES,
     "hoodie.keygen.timebased.timezone": TIMES,
-    "hoodie.index.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
-    "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
+    "hoodie.index.type": "test_frame_tables.py::test_both_table_types_apply_changes_under_both_indexes",
+    "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_apply_changes_under_both_indexes",
     "hoodie.bucket.index.hash.field": SETTINGS,
     "hoodie.index.bucket.engine": "test_consistent_buckets.py::"
     "test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi",
     "hoodie.bucket.index.partition.expressions": "test_consistent_buckets.py::"
     "test_partitions_have_the_numbers_of_buckets_of_the_rule",
-    "hoodie.simple.index.update.partition.path": "test_global_index.py::test_the_partition_column_is_not_assigned",
+    "hoodie.simple.index.update.partition.path": "test_global_index.py::test_update_of_the_partition_column_is",
     "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all",
-    "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
-    "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_replaces_what_its_option_says",
-    "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
-    "spark.merganser.write.partitionPathsToDelete": OVERWRITES + "test_dropped_partitions_are_named_as_they_are",
+    "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_overwrite_operations_replace_rows_with_mode_append",
+    "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_follows_its_option_and_else_the",
+    "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_overwrite_operations_replace_rows_with",
+    "spark.merganser.write.partitionPathsToDelete": OVERWRITES + "test_delete_partition_takes_exact_names_and_matches",
     "hoodie.spark.sql.insert.into.operation": "test_settings.py::test_set_names_what_inserts_do",
     "hoodie.sql.insert.mode": "test_sql_tables.py::test_strict_insert_refuses_a_stored_key_and_writes_nothing",
-    "hoodie.sql.bulk.insert.enable": HERE + "test_settings_of_a_session_change_what_statements_commit",
-    "hoodie.combine.before.insert": "test_arrival.py::test_combined_inserts_keep_the_order_of_arrival_too",
+    "hoodie.sql.bulk.insert.enable": HERE + "test_a_session_setting_changes_the_operation_of_an_insert",
+    "hoodie.combine.before.insert": "test_arrival.py::test_combined_inserts_keep_the_last_row_of_each_key",
     "hoodie.combine.before.upsert": RULES + "test_an_upsert_without_combining_keeps_all_rows_of_a_new_key",
     "hoodie.datasource.write.insert.drop.duplicates": RULES + "test_inserts_add_rows_beside_stored_ones_unless",
     "hoodie.datasource.insert.dup.policy": RULES + "test_an_insert_can_refuse_stored_keys_and_then_writes_nothing",
     "hoodie.merge.allow.duplicate.on.inserts": RULES + "test_an_insert_that_may_not_repeat_a_key_is_merged",
-    "spark.merganser.write.missingColumns": "test_partial_writes.py::test_missing_columns_are_refused_by_name",
-    "spark.merganser.write.schemaEvolution": "test_schema_evolution.py::test_a_table_may_be_told_to_keep_its_columns",
+    "spark.merganser.write.missingColumns": "test_partial_writes.py::test_missing_columns_are_refused_or_written_as",
+    "spark.merganser.write.schemaEvolution": "test_schema_evolution.py::test_a_write_with_evolution_disabled_refuses",
     "spark.merganser.sql.schemaEvolution": "test_merge_evolution.py::test_stars_add_the_columns",
-    "hoodie.schema.on.read.enable": "test_schema_evolution.py::test_columns_of_catalog_tables_are_renamed",
+    "hoodie.schema.on.read.enable": "test_schema_evolution.py::test_with_column_versions_columns_are_renamed_dropped",
     "spark.merganser.sql.deletes": "test_merge_deletes.py::test_the_setting_says_which_deletes_are_compared",
     "spark.merganser.sql.duplicates": "test_statement_plans.py::test_several_source_rows_for_a_key_are_refused",
     "spark.merganser.sql.insertMatching": "test_insert_matching.py::test_the_setting_matches_them_by_name",
-    "hoodie.spark.sql.merge.into.partial.updates": HERE + "test_whole_rows_are_logged_where_a_statement_is_to_log_them",
+    "hoodie.spark.sql.merge.into.partial.updates": HERE
+    + "test_statements_log_whole_rows_if_partial_updates_are_disabled",
     "hoodie.write.record.merge.custom.implementation.classes": MERGERS + "test_the_first_class_with_the_tables",
-    "hoodie.payload.event.time.field": "test_event_times.py::test_copy_on_write_keeps_the_range_of_the_rows",
-    "hoodie.datasource.write.commitmeta.key.prefix": HERE + "test_options_below_the_prefix_are_kept_in_the_commit",
-    "hoodie.write.complex.keygen.validation.enable": "test_key_forms.py::test_a_table_with_single_keys_in_both_forms",
-    "spark.merganser.write.allowAmbiguousKeys": "test_key_forms.py::test_rows_whose_key_or_path_other_values_have_too",
+    "hoodie.payload.event.time.field": "test_event_times.py::test_a_copy_on_write_commit_records_the_event_time_range",
+    "hoodie.datasource.write.commitmeta.key.prefix": HERE
+    + "test_options_with_the_commit_prefix_are_stored_in_the_commit",
+    "hoodie.write.complex.keygen.validation.enable": "test_key_forms.py::test_writes_that_look_up_keys_refuse_a_table",
+    "spark.merganser.write.allowAmbiguousKeys": "test_key_forms.py::test_rows_with_an_ambiguous_key_are_refused",
     "hoodie.write.auto.upgrade": "test_upgrade.py::test_an_insert_under_the_session_setting_upgrades",
-    "hoodie.allow.empty.commit": HERE + "test_a_write_without_rows_makes_no_commit_where_none_is_wanted",
+    "hoodie.allow.empty.commit": HERE + "test_a_write_without_rows_makes_no_commit_if_empty_commits_are_disabled",
     "hoodie.parquet.small.file.limit": FILES,
     MAX_FILE: FILES,
     "hoodie.parquet.block.size": FILES,
@@ -270,7 +273,7 @@ SEEN = {
 
 
 # Guarantee (Writes): Each documented option has its documented effect.
-def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
+def test_every_documented_option_has_a_test_of_its_effect() -> None:
     page = (ROOT / "docs" / "config.md").read_text()
     documented = set(re.findall(r"^- \*\*`([^`]+)`\*\*", page, re.M))
     assert documented - SEEN.keys() == set(), "options that no test sees: add a test, and its name to SEEN"
@@ -293,7 +296,7 @@ def bases(path: Path) -> list[Path]:
     return [f for f in path.glob("*.parquet") if not f.name.startswith(".")]
 
 
-def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_of_a_write_change_its_base_files(spark: SparkSession, tmp_path: Path) -> None:
     def written(count: int = 2000, **more: str) -> Path:
         path = tmp_path / uuid.uuid4().hex
         save(rows(spark, count), path, {**OPTIONS, **more})
@@ -352,7 +355,7 @@ def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_p
     assert len(merganser.Table.load(spark, str(filled)).inspect.file_slices()) == 2
 
 
-def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_of_a_write_change_its_logs(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR}
     save(rows(spark, 500), path, options)
     table = merganser.Table.load(spark, str(path))
@@ -379,7 +382,7 @@ def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: P
 
 
 @pytest.mark.parametrize("way", ["created", "altered"])
-def test_a_table_that_stores_avro_as_the_format_of_its_logs_has_no_parquet_in_them_by_any_write(
+def test_every_write_to_a_table_with_avro_logs_writes_avro_blocks(
     spark: SparkSession, tmp_path: Path, way: str
 ) -> None:
     path, avro = tmp_path / "t", "'hoodie.logfile.data.block.format' = 'avro'"
@@ -405,7 +408,7 @@ def test_a_table_that_stores_avro_as_the_format_of_its_logs_has_no_parquet_in_th
     assert {row.v for row in table.df().collect()} == {"c"}
 
 
-def test_a_write_without_rows_makes_no_commit_where_none_is_wanted(sql: Sql) -> None:
+def test_a_write_without_rows_makes_no_commit_if_empty_commits_are_disabled(sql: Sql) -> None:
     never = {"hoodie.allow.empty.commit": "false"}
     for kind in "cow", "mor":
         name = sql.create(kind, COLUMNS)
@@ -426,7 +429,7 @@ def test_a_write_without_rows_makes_no_commit_where_none_is_wanted(sql: Sql) -> 
         assert sql.rows(name) == []
 
 
-def test_a_table_that_is_created_without_rows_has_its_commit(spark: SparkSession, tmp_path: Path) -> None:
+def test_creating_a_table_without_rows_makes_a_commit(spark: SparkSession, tmp_path: Path) -> None:
     save(rows(spark, 0), tmp_path / "t", {**OPTIONS, "hoodie.allow.empty.commit": "false"})
     assert load(spark, tmp_path / "t").columns == ["id", "ts", "v", "c"]
 
@@ -436,7 +439,7 @@ def extra_metadata(spark: SparkSession, path: Path) -> dict[str, str]:
     return commit_metadata(spark, newest)["extraMetadata"]
 
 
-def test_options_below_the_prefix_are_kept_in_the_commit(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_with_the_commit_prefix_are_stored_in_the_commit(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(rows(spark, 1), path, {**OPTIONS, "_job": "a"})
     assert extra_metadata(spark, path)["_job"] == "a"
@@ -445,7 +448,7 @@ def test_options_below_the_prefix_are_kept_in_the_commit(spark: SparkSession, tm
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write(
+def test_a_delete_marker_applies_to_one_write_if_an_older_table_does_not_store_it(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -458,7 +461,7 @@ def test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write(
     assert rows_of(load(spark, path)) == [(2, 3, "b", "D")]
 
 
-def test_settings_of_a_session_change_what_statements_commit(sql: Sql) -> None:
+def test_a_session_setting_changes_the_operation_of_an_insert(sql: Sql) -> None:
     name = sql.create("cow", COLUMNS)
     with sql.settings({"hoodie.sql.bulk.insert.enable": "true"}):
         sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a', 'b')")
@@ -468,7 +471,7 @@ def test_settings_of_a_session_change_what_statements_commit(sql: Sql) -> None:
 
 
 @each_kind
-def test_whole_rows_are_logged_where_a_statement_is_to_log_them(sql: Sql, kind: str) -> None:
+def test_statements_log_whole_rows_if_partial_updates_are_disabled(sql: Sql, kind: str) -> None:
     table = sql.create(kind, COLUMNS)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'kept'), (2, 5, 'b', 'kept')")
     with sql.settings({"hoodie.spark.sql.merge.into.partial.updates": "false"}):
@@ -480,7 +483,7 @@ def test_whole_rows_are_logged_where_a_statement_is_to_log_them(sql: Sql, kind: 
     assert sql.rows(table) == [(1, 5, "x", "kept"), (2, 5, "y", "kept")]
 
 
-def test_an_operation_has_as_many_tasks_as_its_option_says(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_operation_runs_the_configured_number_of_tasks(spark: SparkSession, tmp_path: Path) -> None:
     path, context = tmp_path / "t", spark.sparkContext
     tracker = context.statusTracker()
     save(rows(spark, 20), path, OPTIONS)

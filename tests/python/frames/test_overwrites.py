@@ -46,7 +46,7 @@ def last(spark: SparkSession, path: Path) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_an_overwrite_of_a_path_replaces_what_its_option_says_and_else_what_the_session_says(
+def test_an_overwrite_of_a_path_follows_its_option_and_else_the_session(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -79,7 +79,7 @@ def test_an_overwrite_of_a_path_replaces_what_its_option_says_and_else_what_the_
     )
 
 
-def test_the_writers_option_counts_for_tables_by_name_as_well(sql: Sql) -> None:
+def test_an_overwrite_of_a_named_table_follows_the_writers_option(sql: Sql) -> None:
     spark, table = sql.spark, sql.create("cow", COLUMNS, by="p")
 
     def refill() -> None:
@@ -115,7 +115,7 @@ def test_the_writers_option_counts_for_tables_by_name_as_well(sql: Sql) -> None:
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_hudis_operations_replace_and_remove_rows_with_mode_append(
+def test_hudis_overwrite_operations_replace_rows_with_mode_append(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -173,13 +173,13 @@ def test_rows_and_partitions_are_deleted_with_mode_append_alone(spark: SparkSess
     )
 
 
-def test_the_operations_make_a_table_where_there_is_none(spark: SparkSession, tmp_path: Path) -> None:
+def test_overwrite_operations_create_a_missing_table(spark: SparkSession, tmp_path: Path) -> None:
     for operation in "insert_overwrite", "insert_overwrite_table":
         save(rows(spark, *STORED), tmp_path / operation, {**OPTIONS, OPERATION: operation})
         assert stored(spark, tmp_path / operation) == STORED
 
 
-def test_dropped_partitions_are_named_as_they_are_and_matched_only_where_a_pattern_is_asked_for(
+def test_delete_partition_takes_exact_names_and_matches_only_explicit_patterns(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """`%2A` is the star of a value in an encoded path, spaces belong to a name, and Python's paths are names."""

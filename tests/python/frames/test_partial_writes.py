@@ -84,7 +84,9 @@ def test_stored_rows_keep_their_values_and_new_keys_get_nulls(spark: SparkSessio
 
 
 @EVERY_KIND
-def test_updates_of_different_columns_gather(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_updates_of_different_columns_are_all_applied_to_the_row(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
     table.some("id int, ts long, a string", (1, 11, "a11"), (3, 11, "a3"))
@@ -105,7 +107,7 @@ def test_a_late_row_of_some_columns_loses_as_a_whole_and_a_tie_wins(
 
 
 @EVERY_KIND
-def test_without_the_ordering_field_the_stored_value_stays_and_the_update_wins(
+def test_a_row_without_the_ordering_field_wins_and_keeps_the_stored_ordering_value(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     table = Written(spark, tmp_path / "t", kind)
@@ -116,7 +118,7 @@ def test_without_the_ordering_field_the_stored_value_stays_and_the_update_wins(
 
 
 @EVERY_KIND
-def test_versions_of_one_batch_follow_each_other(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_partial_rows_of_one_batch_are_merged_in_ordering(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"))
     table.some(
@@ -136,9 +138,7 @@ def test_after_a_delete_by_key_the_row_is_inserted_with_nulls(spark: SparkSessio
 
 
 @EVERY_KIND
-def test_after_a_delete_with_an_ordering_value_a_later_row_brings_nothing_back(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_a_partial_row_after_a_delete_restores_no_old_column(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
     table.delete_at(1, 11)
@@ -148,7 +148,7 @@ def test_after_a_delete_with_an_ordering_value_a_later_row_brings_nothing_back(
 
 @EVERY_KIND
 @pytest.mark.parametrize("columns", ["all", "some"])
-def test_a_late_row_after_a_delete_is_inserted_unless_a_log_still_holds_the_delete(
+def test_a_late_row_after_a_delete_is_inserted_unless_a_log_has_the_delete(
     spark: SparkSession, tmp_path: Path, kind: str, columns: str
 ) -> None:
     """Base files keep no tombstones; a log keeps a delete with an ordering value until it is compacted."""
@@ -172,7 +172,9 @@ def test_a_late_row_after_a_delete_is_inserted_unless_a_log_still_holds_the_dele
 
 
 @EVERY_KIND
-def test_a_delete_and_a_row_of_some_columns_in_one_batch(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_delete_and_a_partial_row_of_one_batch_are_both_compared_with_the_stored_row(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     """Whether the delete wins depends on the stored row."""
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 20, "a2", "b2"))
@@ -195,7 +197,9 @@ def test_a_delete_that_lacks_the_ordering_field_always_deletes(spark: SparkSessi
 
 
 @EVERY_KIND
-def test_under_commit_time_the_newer_columns_stay(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_under_commit_time_each_partial_row_overwrites_its_columns(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     table = Written(spark, tmp_path / "t", kind, **{"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"})
     table.whole((1, 10, "a1", "b1"))
     table.some("id int, ts long, a string", (1, 9, "older"))
@@ -204,7 +208,7 @@ def test_under_commit_time_the_newer_columns_stay(spark: SparkSession, tmp_path:
 
 
 @EVERY_KIND
-def test_where_null_leaves_the_stored_value_missing_columns_do_so_either_way(
+def test_missing_columns_keep_stored_values_under_a_payload_that_ignores_nulls(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
@@ -217,7 +221,9 @@ def test_where_null_leaves_the_stored_value_missing_columns_do_so_either_way(
 
 
 @EVERY_KIND
-def test_missing_columns_are_refused_by_name_or_written_as_null(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_missing_columns_are_refused_or_written_as_null_as_the_option_sets(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
     for setting in ({MISSING: "reject"}, {MISSING: "", NULLS: "false"}, {MISSING: ""}):
@@ -228,7 +234,7 @@ def test_missing_columns_are_refused_by_name_or_written_as_null(spark: SparkSess
     table.holds((1, 11, "x", None), (2, 11, "x", None))
 
 
-def test_key_and_partition_columns_are_never_missing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_frame_without_key_or_partition_columns_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Written(spark, tmp_path / "t", "merge on read, SIMPLE")
     table.whole((1, 10, "a1", "b1"))
     no_key = frame(spark, [(11, "x", "p1")], "ts long, a string, p string")
@@ -237,7 +243,7 @@ def test_key_and_partition_columns_are_never_missing(spark: SparkSession, tmp_pa
     refused(lambda: save(no_path, table.path, {**table.options, **KEEP}), "PARTITION_COLUMN_MISSING", "'p'")
 
 
-def test_where_null_ordering_values_are_rejected_the_ordering_field_is_needed(
+def test_a_frame_without_the_ordering_field_is_refused_if_null_ordering_is_rejected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """A new key would have none."""
@@ -249,14 +255,14 @@ def test_where_null_ordering_values_are_rejected_the_ordering_field_is_needed(
     table.holds((1, 11, "x", "b1"))
 
 
-def test_contradicting_options_are_an_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_contradicting_options_for_missing_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Written(spark, tmp_path / "t", "copy on write, SIMPLE")
     table.whole((1, 10, "a1", "b1"))
     refused(lambda: table.some("id int, ts long", (1, 11), **{NULLS: "true"}), "OPTION_CONFLICT", MISSING, NULLS)
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_operations_that_meet_no_stored_row_cannot_keep_its_values(
+def test_operations_that_read_no_stored_rows_refuse_to_keep_missing_columns(
     spark: SparkSession, tmp_path: Path, operation: str
 ) -> None:
     table = Written(spark, tmp_path / "t", "copy on write, SIMPLE")
@@ -268,7 +274,7 @@ def test_operations_that_meet_no_stored_row_cannot_keep_its_values(
     table.holds((1, 10, "a1", "b1"), (2, 11, "a2", "b2"))
 
 
-def test_a_column_that_was_required_may_be_null_from_then_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_required_column_becomes_nullable(spark: SparkSession, tmp_path: Path) -> None:
     required = [StructField("id", IntegerType(), False), StructField("b", StringType(), False)]
     table = Table.create(spark, str(tmp_path / "t"), StructType(required), record_key="id")
     assert not table.schema["b"].nullable
@@ -278,7 +284,9 @@ def test_a_column_that_was_required_may_be_null_from_then_on(spark: SparkSession
 
 
 @EVERY_KIND
-def test_the_python_table_takes_it_as_an_option(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_an_upsert_in_python_keeps_missing_columns_as_its_option_sets(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"))
     rows = frame(spark, [(1, 11, "new", "p1")], "id int, ts long, a string, p string")
@@ -286,7 +294,7 @@ def test_the_python_table_takes_it_as_an_option(spark: SparkSession, tmp_path: P
     table.holds((1, 11, "new", "b1"))
 
 
-def test_logs_of_layouts_that_know_no_partial_rows_get_whole_ones(spark: SparkSession, tmp_path: Path) -> None:
+def test_logs_of_version_6_store_partial_rows_as_whole_ones(spark: SparkSession, tmp_path: Path) -> None:
     table = Written(spark, tmp_path / "t", "merge on read, BUCKET", **{"hoodie.write.table.version": "6"})
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
     table.some("id int, ts long, a string", (1, 11, "new"), (1, 12, "newer"), (2, 9, "late"), (3, 1, "fresh"))

@@ -1,5 +1,5 @@
 # Guarantee (Writes): A write, statement or call that is refused names what to write instead, and that works. Also:
-#   test_a_frame_of_narrower_types_is_widened_and_what_its_structs_lack_is_null_on_request, test_statement_remedies,
+#   test_a_frame_of_narrower_types_is_widened_and_missing_struct_fields_are_null_on_request, test_statement_remedies,
 #   test_mistakes
 """A write that is refused says what to do, and that works."""
 
@@ -22,7 +22,7 @@ PAYLOAD = "hoodie.datasource.write.payload.class"
 
 
 @pytest.mark.parametrize("name", [PAYLOAD, "hoodie.compaction.payload.class"])
-def test_a_job_that_deletes_by_a_payload_class_is_told_the_operation_that_deletes(
+def test_a_deleting_payload_class_is_refused_with_the_delete_operation_as_remedy(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / "t"
@@ -34,7 +34,7 @@ def test_a_job_that_deletes_by_a_payload_class_is_told_the_operation_that_delete
     assert rows_of(load(spark, path)) == [(2, 1, "b")]
 
 
-def test_in_place_of_hudis_record_index_a_row_that_changes_its_partition_moves(
+def test_the_indexes_suggested_for_hudis_record_index_move_rows_between_partitions(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -49,9 +49,7 @@ def test_in_place_of_hudis_record_index_a_row_that_changes_its_partition_moves(
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_nulls_and_empty_lists_without_a_type_have_the_columns_type(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_untyped_nulls_and_empty_lists_get_the_columns_type(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
     columns = "id int, ts long, v string, a array<string>, m map<string,int>, s struct<x:int,y:array<int>>"
     options = {**OPTIONS, TYPE: kind}
@@ -69,7 +67,7 @@ def test_nulls_and_empty_lists_without_a_type_have_the_columns_type(
     assert rows_of(load(spark, path)) == [(1, 3, None, [], {}, (None, []))]
 
 
-def test_a_new_column_without_a_type_is_refused_and_stored_once_it_is_cast(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_new_column_without_a_type_is_refused_until_it_is_cast(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     rows = frame(spark, [(1, 1, "a")], COLUMNS)
     untyped = rows.withColumn("w", F.lit(None))

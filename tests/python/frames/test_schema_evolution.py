@@ -39,7 +39,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 # --- frames
 
 
-def test_stored_rows_are_read_merged_and_compacted_with_the_columns_and_types_that_a_later_frame_brought(
+def test_stored_rows_are_read_merged_and_compacted_with_later_columns_and_types(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: kind}
@@ -75,7 +75,7 @@ def test_stored_rows_are_read_merged_and_compacted_with_the_columns_and_types_th
             Table.load(spark, str(path)).compact()
 
 
-def test_deletes_from_before_are_ordered_with_rows_of_the_wider_type(spark: SparkSession, tmp_path: Path) -> None:
+def test_older_deletes_are_compared_with_rows_of_a_wider_ordering_type(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR}
     columns = "id int, ts {}, v string, _hoodie_is_deleted boolean"
     stored = [(i, 5, "a", False) for i in (1, 2, 3)]
@@ -90,7 +90,7 @@ def test_deletes_from_before_are_ordered_with_rows_of_the_wider_type(spark: Spar
     assert rows_of(load(spark, path)) == wanted
 
 
-def test_a_frame_of_narrower_types_is_widened_and_what_its_structs_lack_is_null_on_request(
+def test_a_frame_of_narrower_types_is_widened_and_missing_struct_fields_are_null_on_request(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: kind}
@@ -113,7 +113,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", cases(REFUSED))
-def test_a_table_may_be_told_to_keep_its_columns(spark: SparkSession, tmp_path: Path, case: str) -> None:
+def test_a_write_with_evolution_disabled_refuses_other_columns(spark: SparkSession, tmp_path: Path, case: str) -> None:
     select, mentions = REFUSED[case]
     rows = frame(spark, [(1, 1, 1)], "id int, ts int, n int")
     save(rows, tmp_path / "t", OPTIONS)
@@ -123,7 +123,7 @@ def test_a_table_may_be_told_to_keep_its_columns(spark: SparkSession, tmp_path: 
     assert listing(tmp_path / "t") == before
 
 
-def test_a_frame_of_text_does_not_turn_numbers_into_text_unless_asked_and_what_it_changes_is_in_the_result(
+def test_strings_for_a_number_column_are_refused_unless_the_option_makes_it_a_string(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     save(frame(spark, [("a", 9.5, 1)], "id string, amount double, ts int"), tmp_path / "t", {**OPTIONS, TYPE: kind})
@@ -143,9 +143,9 @@ def test_a_frame_of_text_does_not_turn_numbers_into_text_unless_asked_and_what_i
 
 # Guarantee (Writes): A job can keep writing without a column that was added later, by path, by name (Spark 4) and by
 #   the stars of a `MERGE`; stored values stay. Also:
-#   test_a_writer_by_name_goes_on_without_columns_that_were_added_and_must_bring_the_others,
+#   test_a_writer_by_name_may_omit_columns_added_later_but_no_others,
 #   test_merge_stars_go_on_without_columns_that_were_added_after_the_table_was_made
-def test_a_writer_goes_on_without_the_columns_that_were_added_after_its_job_was_made(
+def test_a_writer_by_path_may_omit_columns_added_later(
     spark: SparkSession, sql: Sql, tmp_path: Path, kind: str
 ) -> None:
     save(frame(spark, [(1, "a", 1)], "id int, v string, ts int"), tmp_path / "t", {**OPTIONS, TYPE: kind})
@@ -171,7 +171,7 @@ def test_a_writer_goes_on_without_the_columns_that_were_added_after_its_job_was_
 @pytest.mark.since("4.0")
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_writer_by_name_goes_on_without_columns_that_were_added_and_must_bring_the_others(
+def test_a_writer_by_name_may_omit_columns_added_later_but_no_others(
     spark: SparkSession, sql: Sql, kind: str, index: str
 ) -> None:
     table = sql.create(kind, "id int, ts int, v string", **{INDEX: index, BUCKETS: "2"})
@@ -205,7 +205,7 @@ def test_a_writer_by_name_goes_on_without_columns_that_were_added_and_must_bring
     assert sql.rows(table) == [(4, 1, "partition", None, None)]
 
 
-def test_a_table_object_takes_more_columns_and_a_name_in_the_catalog_shows_them(sql: Sql) -> None:
+def test_the_catalog_shows_columns_that_an_upsert_adds(sql: Sql) -> None:
     table = sql.create("mor", "id int, ts bigint, v varchar(5) COMMENT 'a text'")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     Table.load(sql.spark, table).upsert(frame(sql.spark, [(2, 1, "b", 7)], "id int, ts long, v string, n int"))
@@ -267,7 +267,7 @@ ALTERATIONS = {
 
 
 @pytest.mark.parametrize("change", ALTERATIONS)
-def test_changes_that_would_lose_or_change_what_is_stored_are_refused_by_name(sql: Sql, change: str) -> None:
+def test_alterations_that_lose_or_change_stored_values_are_refused(sql: Sql, change: str) -> None:
     table = sql.create("cow", "id int, ts bigint, v string")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     message = sql.fails(f"ALTER TABLE {table} {change}")
@@ -289,7 +289,7 @@ VERSIONED = {
 }
 
 
-def test_with_versions_of_columns_changes_that_would_break_the_table_are_refused_by_name(sql: Sql) -> None:
+def test_with_column_versions_alterations_that_break_the_table_are_refused(sql: Sql) -> None:
     columns = "id int, ts bigint, v string, s struct<a:int>, m map<string,int>, p int"
     table = sql.create("cow", columns, by="p", **{SETTING: "true"})
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', named_struct('a', 1), map('k', 1), 7)")
@@ -302,9 +302,7 @@ def test_with_versions_of_columns_changes_that_would_break_the_table_are_refused
 
 
 @each_kind
-def test_columns_of_catalog_tables_are_renamed_dropped_retyped_and_added_again_where_versions_are_stored(
-    sql: Sql, kind: str
-) -> None:
+def test_with_column_versions_columns_are_renamed_dropped_retyped_and_added_again(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v varchar(9) COMMENT 'a v', n int, s struct<a:int,b:string>")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'one', 10, named_struct('a', 1, 'b', 'x')), (2, 1, 'two', 20, null)")
     with sql.settings({SETTING: "true"}):
@@ -341,7 +339,7 @@ def test_columns_of_catalog_tables_are_renamed_dropped_retyped_and_added_again_w
         assert sql.run(f"SELECT v, z FROM {table} ORDER BY id") == [("one", "met"), ("two", "new")]
 
 
-def test_a_table_in_a_catalog_of_folders_keeps_versions_of_its_columns_by_its_own_property(
+def test_a_tables_property_enables_column_versions_in_a_catalog_of_folders(
     spark: SparkSession, sql: Sql, tmp_path: Path
 ) -> None:
     save(frame(spark, [(1, 10, "a")], "id int, ts int, v string"), tmp_path / "t", OPTIONS)
@@ -354,7 +352,7 @@ def test_a_table_in_a_catalog_of_folders_keeps_versions_of_its_columns_by_its_ow
     assert sql.rows(table, "id, w, v") == [(1, "a", None), (2, "b", "c")]
 
 
-def test_key_and_partition_columns_may_be_widened_where_their_text_stays(sql: Sql) -> None:
+def test_key_and_partition_columns_are_widened_if_their_strings_stay_equal(sql: Sql) -> None:
     table = sql.create("cow", "id int, ts bigint, v string, p int", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', 7)")
     sql.run(f"ALTER TABLE {table} ALTER COLUMN id TYPE bigint")
@@ -372,7 +370,7 @@ ITEM = "id int, name string, ts int, s struct<a:int>, l array<struct<x:int>>"
 WIDER = "id int, name string, ts bigint, s struct<a:bigint,b:string>, l array<struct<x:int,y:string>>, n double"
 
 
-def test_each_engine_reads_and_writes_on_what_the_other_evolved(
+def test_each_engine_reads_and_writes_a_table_whose_schema_the_other_evolved(
     spark: SparkSession, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     ours, table = MerganserEngine(spark), tmp_path / "evolved"
@@ -431,7 +429,7 @@ WIDENINGS: list[tuple[str, str, Any, Any, Any]] = [
 ]
 
 
-def test_every_widening_is_read_alike_by_hudi_from_base_files_and_logs(
+def test_hudi_reads_every_widened_type_from_base_files_and_logs(
     spark: SparkSession, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     ours, table = MerganserEngine(spark), tmp_path / "widened"
@@ -451,7 +449,7 @@ def test_every_widening_is_read_alike_by_hudi_from_base_files_and_logs(
     assert ours.read(table).business == rows
 
 
-def test_tuples_go_on_after_another_writer_added_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_tuples_match_earlier_columns_after_another_writer_adds_some(spark: SparkSession, tmp_path: Path) -> None:
     spark.sql(
         f"CREATE TABLE parted (id STRING, n INT, day STRING) USING merganser PARTITIONED BY (day) "
         f"LOCATION '{tmp_path / 'p'}' TBLPROPERTIES (primaryKey = 'id')"

@@ -22,7 +22,7 @@ def counts(result: CommitResult) -> tuple[object, ...]:
 
 @pytest.mark.e2e
 @each_kind
-def test_a_write_that_is_repeated_with_its_transaction_changes_nothing_and_returns_the_first_result(
+def test_a_write_repeated_with_its_transaction_returns_the_first_result_and_changes_nothing(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = str(tmp_path / "t")
@@ -81,7 +81,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_counts_and_changes_nothing(
+def test_a_statement_repeated_with_its_transaction_returns_the_first_counts_and_changes_nothing(
     sql: Sql, name: str
 ) -> None:
     table = sql.create("cow")
@@ -101,7 +101,7 @@ def test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_cou
 
 # Guarantee (SQL and sessions): Options and the transaction of a statement hold for it alone; a misspelt option is
 #   refused.
-def test_statements_of_python_and_run_statement_take_options_and_a_transaction_of_their_own(
+def test_python_statements_and_run_statement_accept_options_and_a_transaction(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = Table.create(spark, tmp_path / "t", SCHEMA, record_key="id", ordering_by="ts")
@@ -162,7 +162,7 @@ def longer_of(target: str) -> dict[str, str]:
     return {"v": f"concat({target}.v, '+')", "ts": f"{target}.ts + 1"}
 
 
-def test_a_write_without_rows_and_one_that_created_its_table_are_recognized_too(
+def test_a_repeated_write_without_rows_or_with_table_creation_is_recognized(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "t")

@@ -96,12 +96,12 @@ class Uses:
 #   test_values_with_slashes_of_their_own_and_of_other_types_have_hudis_paths_and_each_key_keeps_its_one_path
 # Guarantee (Tables of other engines): Timestamps in paths are written as the table has them; paths of two forms or
 #   another time zone are refused. Also:
-#   test_paths_of_two_forms_are_one_after_an_overwrite_and_those_of_another_zone_are_written_in_that_zone,
+#   test_an_overwrite_unifies_path_forms_and_paths_of_another_zone_require_that_zone,
 #   test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_find_each_others_rows
 # Guarantee (Tables of other engines): Where a table does not store whether a path has a string or a time, no filter
 #   prunes by it, and a write is refused without the option that says so ([decision
 #   155](design/layout-and-trust.md#155-forms-of-stored-keys-and-paths)). Also:
-#   test_a_custom_table_without_kinds_is_written_with_those_of_an_option_if_its_paths_have_them
+#   test_partition_kinds_of_an_option_are_accepted_if_they_match_the_tables_paths
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "version", "kind"), [(name, *case) for name, form in FORMS.items() for case in drawn(name, form)]

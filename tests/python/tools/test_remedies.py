@@ -34,7 +34,7 @@ RUN = {
     "CALL dry_run": "test_dry_runs.py::test_a_statement_is_counted_and_shown_as_it_then_does",
     "CALL dry_run_service": "test_dry_runs.py::test_each_service_says_what_it_would_do_and_does_nothing",
     "CALL run_statement": "test_transactions.py::"
-    "test_statements_of_python_and_run_statement_take_options_and_a_transaction_of_their_own",
+    "test_python_statements_and_run_statement_accept_options_and_a_transaction",
     "CALL run_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
     "CALL show_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
     "CALL run_compaction": HERE,

@@ -7,9 +7,9 @@ import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline}
 
 // Guarantee (Writes): A write that is repeated with its application and version (`txn`) changes nothing and returns the
 //   first result, from frames, SQL and Python, also if both run at once, as long as the application's number is
-//   retained. Also: test_a_write_that_is_repeated_with_its_transaction_changes_nothing_and_returns_the_first_result,
-//   test_a_statement_that_is_repeated_with_its_transaction_returns_the_first_counts_and_changes_nothing,
-//   test_a_write_without_rows_and_one_that_created_its_table_are_recognized_too, AttemptsSuite
+//   retained. Also: test_a_write_repeated_with_its_transaction_returns_the_first_result_and_changes_nothing,
+//   test_a_statement_repeated_with_its_transaction_returns_the_first_counts_and_changes_nothing,
+//   test_a_repeated_write_without_rows_or_with_table_creation_is_recognized, AttemptsSuite
 /** The newest transactions of applications, found in commits and listed by the next one. */
 final class AppTransactionsSuite extends TableSuite {
 

@@ -16,8 +16,8 @@ import scala.collection.JavaConverters._
 // Guarantee (Writes): A partition value is read as it was written; a row whose key or path other values have too is
 //   refused, unless a setting allows it ([decision
 //   156](design/layout-and-trust.md#156-ambiguous-keys-and-paths-are-refused)). Also:
-//   test_rows_whose_key_or_path_other_values_have_too_are_refused_by_name_unless_they_are_allowed,
-//   test_partition_values_with_the_path_of_others_are_refused_and_a_slash_where_it_tells_values_apart_is_not
+//   test_rows_with_an_ambiguous_key_are_refused_unless_allowed,
+//   test_an_ambiguous_partition_path_is_refused_and_an_unambiguous_slash_accepted
 class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private var spark: SparkSession = _

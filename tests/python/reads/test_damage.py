@@ -29,7 +29,7 @@ def flipped(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
 
 
-def test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and_commit_for_reads_and_compactions(
+def test_reads_and_compactions_of_a_truncated_file_fail_with_its_name_offset_and_commit(
     sql: Sql,
 ) -> None:
     table = sql.create("mor")
@@ -55,7 +55,7 @@ def test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and
     assert all(part in message for part in ("BASE_FILE_UNREADABLE", base.name)), message[:500]
 
 
-def test_files_that_a_task_left_after_the_commit_are_no_rows_and_a_commit_does_not_grow_with_the_logs(sql: Sql) -> None:
+def test_files_added_after_a_commit_are_not_read_and_commits_do_not_grow_with_the_logs(sql: Sql) -> None:
     table = sql.create("mor")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
     folder = sql.folder(table)
@@ -79,7 +79,7 @@ def test_files_that_a_task_left_after_the_commit_are_no_rows_and_a_commit_does_n
 
 
 @pytest.mark.parametrize("kind", ["mor", "cow"])
-def test_a_deleted_base_or_log_file_is_an_error_with_its_name_and_commit_and_no_other_rows(sql: Sql, kind: str) -> None:
+def test_a_read_of_a_deleted_file_fails_with_its_name_and_commit(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
     for value in "cde":
@@ -108,7 +108,7 @@ def test_a_deleted_base_or_log_file_is_an_error_with_its_name_and_commit_and_no_
 IGNORING = {"spark.sql.files.ignoreCorruptFiles": "true"}
 
 
-def test_a_changed_byte_is_an_error_with_the_file_or_the_right_rows_also_where_spark_ignores_corrupt_files(
+def test_a_read_of_a_changed_byte_fails_with_the_file_or_returns_the_right_rows(
     sql: Sql,
 ) -> None:
     table = sql.create("mor", "id int, ts bigint, v string, w double")

@@ -91,7 +91,7 @@ class Uses:
 # Guarantee (Tables of other engines): Every form of keys, paths and times that earlier Hudi releases left, such as
 #   slashed dates, is correct in each read, write, service and upgrade, or refused by name; a verification finds nothing
 #   in it. Also: test_a_time_based_column_that_hudis_statements_made_a_string_is_verified_and_written_on,
-#   TimeUnitsSuite, test_a_table_in_milliseconds_stays_so_and_refuses_finer_times,
+#   TimeUnitsSuite, test_a_table_in_milliseconds_keeps_its_unit_and_refuses_finer_times,
 #   test_a_table_of_hudis_with_slashed_dates_is_read_with_its_dates_and_each_key_keeps_its_one_path,
 #   test_values_with_slashes_of_their_own_and_of_other_types_have_hudis_paths_and_each_key_keeps_its_one_path
 # Guarantee (Tables of other engines): Timestamps in paths are written as the table has them; paths of two forms or
@@ -106,7 +106,7 @@ class Uses:
 @pytest.mark.parametrize(
     ("name", "version", "kind"), [(name, *case) for name, form in FORMS.items() for case in drawn(name, form)]
 )
-def test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by_name(
+def test_a_table_of_an_earlier_writer_works_in_each_use_or_is_refused(
     spark: SparkSession, tmp_path: Path, name: str, version: str, kind: str
 ) -> None:
     form, path = FORMS[name], tmp_path / "t"

@@ -96,7 +96,7 @@ def test_every_way_to_read_returns_the_rows_that_changed_in_the_window(sql: Sql,
 
 
 @pytest.mark.e2e
-def test_a_statement_reads_the_changes_of_the_table_that_it_writes(sql: Sql, tmp_path: Path) -> None:
+def test_a_merge_reads_its_own_targets_changes_and_an_update_ignores_the_query_type(sql: Sql, tmp_path: Path) -> None:
     table = create(sql.spark, tmp_path / "t", MOR)
     first = upsert(table, ("a", "a1", 5), ("b", "b1", 5))
     upsert(table, ("b", "b2", 6))
@@ -196,7 +196,7 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
 #   and no others, under each kind of rule, whatever services run between the writes; Hudi's query of the window returns
 #   the same. Also: test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_finds
 @pytest.mark.parametrize(("rule", "kind"), CASES)
-def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
+def test_a_window_returns_the_rows_that_the_fold_changed_last_in_it(
     spark: SparkSession, tmp_path: Path, rule: Rule, kind: str
 ) -> None:
     rng = random.Random(f"{rule.name} {kind} {FIRST_SEED}")
@@ -250,7 +250,7 @@ def test_a_window_has_the_rows_that_the_fold_changed_last_in_it(
 
 # Guarantee (Change data): A window that cannot be read in full is an error before the read, which names the setting or
 #   the time to use. Also: CommitWindowSuite
-def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_path: Path) -> None:
+def test_an_unreadable_window_is_refused_before_the_read(sql: Sql, tmp_path: Path) -> None:
     spark = sql.spark
     table = create(spark, tmp_path / "t", COW)
     instants = [upsert(table, ("a", f"a{i}", i), ("b", "b", 0)) for i in range(4)]
@@ -304,7 +304,9 @@ def test_windows_that_cannot_be_read_are_errors_before_the_read(sql: Sql, tmp_pa
     assert found(table.changes(instants[1])) == [("a", "a2"), ("b", "b")]
 
 
-def test_a_table_without_commit_times_is_an_error_that_says_what_to_use(spark: SparkSession, tmp_path: Path) -> None:
+def test_changes_of_a_table_without_commit_times_are_refused_with_an_alternative(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     options = {KEY: "id", "hoodie.populate.meta.fields": "false", OPERATION: "bulk_insert"}
     save(frame(spark, [("a", "a1", 5)], SCHEMA), tmp_path / "t", options)
     error = refusal(lambda: Table.load(spark, str(tmp_path / "t")).changes())
@@ -314,7 +316,7 @@ def test_a_table_without_commit_times_is_an_error_that_says_what_to_use(spark: S
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_when_services_have_moved_them(
+def test_windows_return_overwrites_partial_rows_and_new_columns_also_after_services(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     table = create(spark, tmp_path / "t", kind, partition_by="v")
@@ -342,7 +344,7 @@ def test_overwrites_partial_rows_and_new_columns_are_changes_like_others_also_wh
     assert rows_of(table.changes(first)) == [("c", "y", 8, "new"), ("d", "x", 6, None)]
 
 
-def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession) -> None:
+def test_the_incremental_pages_snippets_run_and_its_conditions_exist(spark: SparkSession) -> None:
     page = "docs/reading-changes.md"
     names: dict[str, Any] = {}
     for code in snippets(page, "python", "Changed rows") + snippets(page, "python", "Windows"):

@@ -23,7 +23,7 @@ def labels(path: Path) -> list[set[str]]:
     return [{name for name in names if name.encode() in commit.read_bytes()} for commit in commits(path)]
 
 
-def test_a_table_in_milliseconds_stays_so_and_refuses_finer_times(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_in_milliseconds_keeps_its_unit_and_refuses_finer_times(spark: SparkSession, tmp_path: Path) -> None:
     table = make(spark, tmp_path / "t", FORM, "6", MOR)
     rows = rows_of(spark, FORM, (1, 3, "b"), (4, 3, "b"))
     table.upsert(rows)

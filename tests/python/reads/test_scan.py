@@ -74,7 +74,7 @@ FILTERS = [
 ]
 
 
-def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, changed: Path) -> None:
+def test_no_filter_changes_the_version_of_a_row_that_is_read(spark: SparkSession, changed: Path) -> None:
     live = {i: (i, 10, 1, "x") for i in range(10) if i != 2}
     live |= {0: (0, 12, 1, "x"), 4: (4, 11, 50, "w")}
     assert rows_of(load(spark, changed)) == sorted(live.values())
@@ -94,7 +94,7 @@ def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, c
     assert not wrong, {FILTERS[n]: (key, v) for key, v, n in wrong}
 
 
-def test_only_the_columns_asked_for_leave_the_scan(spark: SparkSession, changed: Path) -> None:
+def test_a_scan_returns_the_projected_columns_alone(spark: SparkSession, changed: Path) -> None:
     projected = load(spark, changed).select("v")
     line = scan(projected)
     assert "v#" in line
@@ -154,7 +154,7 @@ def test_filters_on_partition_columns_leave_partitions_out(
 
 
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
-def test_a_write_compacts_when_enough_delta_commits_have_gathered(
+def test_a_write_compacts_after_the_configured_number_of_delta_commits(
     spark: SparkSession, tmp_path: Path, index: str
 ) -> None:
     path = tmp_path / "t"
@@ -171,7 +171,9 @@ def test_a_write_compacts_when_enough_delta_commits_have_gathered(
     assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 0)]
 
 
-def test_compaction_on_demand_folds_logs_in_and_is_done_then(spark: SparkSession, tmp_path: Path) -> None:
+def test_compaction_on_demand_merges_the_logs_and_leaves_nothing_to_compact(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     save(frame(spark, [(i, 1, 1, "x") for i in range(6)], COLUMNS), path, {**OPTIONS, PARTITION: "city"})
     table = Table.load(spark, str(path))
@@ -213,7 +215,7 @@ def test_a_copy_on_write_table_has_nothing_to_compact(spark: SparkSession, tmp_p
     assert "merged in task: false" in scan(load(spark, tmp_path / "t"))
 
 
-def test_a_read_as_of_an_instant_sees_what_was_committed_then(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_as_of_an_instant_returns_the_rows_of_that_commit(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(frame(spark, [(1, 1, 1, "x")], COLUMNS), path, OPTIONS)
     save(frame(spark, [(1, 2, 2, "x")], COLUMNS), path, OPTIONS)
@@ -235,7 +237,7 @@ def test_a_compaction_keeps_the_bloom_filters_of_a_bloom_table(spark: SparkSessi
         assert b"org.apache.hudi.bloomfilter" in pq.read_metadata(file).metadata
 
 
-def test_the_commit_of_a_row_that_a_late_version_filled_is_the_same_whatever_is_asked(
+def test_a_filled_row_has_the_same_commit_time_whatever_columns_are_projected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -253,7 +255,7 @@ def test_the_commit_of_a_row_that_a_late_version_filled_is_the_same_whatever_is_
 
 # Guarantee (Size): A join prunes partitions by its other side, equal scans share an exchange, and the estimated size of
 #   a scan counts logs and the columns read. Also: test_two_equal_scans_of_one_query_share_an_exchange, ScanSizeSuite
-def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_join_with_one_day_reads_the_partition_of_that_day_alone(spark: SparkSession, tmp_path: Path) -> None:
     day_ms = 86_400_000
     options = {KEY: "id", ORDERING: "ts", "hoodie.datasource.write.keygenerator.type": "TIMESTAMP", PARTITION: "ms"}
     options |= {
@@ -274,7 +276,7 @@ def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: Spa
     assert (metric(joined, "fileGroupsRead"), metric(joined, "fileGroupsPruned")) == (1, 7)
 
 
-def test_a_scan_of_logs_counts_what_its_merge_decided(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_scan_of_logs_counts_the_outcomes_of_its_merge(spark: SparkSession, tmp_path: Path) -> None:
     columns = "id int, ts long, v string, _hoodie_is_deleted boolean"
     options = {KEY: "id", ORDERING: "ts", TYPE: MOR, INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
     save(frame(spark, [(i, 5, "a", False) for i in range(1, 6)], columns), tmp_path / "t", options)
@@ -299,7 +301,7 @@ def test_two_equal_scans_of_one_query_share_an_exchange(spark: SparkSession, cha
     assert "ReusedExchange" in both._jdf.queryExecution().executedPlan().toString()
 
 
-def test_a_base_file_larger_than_a_task_s_share_is_read_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_base_file_larger_than_a_read_split_is_read_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
     blocks = {"hoodie.parquet.block.size": str(64 << 10), KEY: "id", OPERATION: "insert"}
     save(spark.range(40_000).selectExpr("id", "cast(rand(1) as string) as v").coalesce(1), tmp_path / "t", blocks)
     assert len(Table.load(spark, str(tmp_path / "t")).inspect.file_slices()) == 1

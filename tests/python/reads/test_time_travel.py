@@ -41,7 +41,7 @@ def instants(sql: Sql, table: str) -> list[str]:
     return [entry.instant for entry in reversed(Table.load(sql.spark, table).history())]
 
 
-def test_every_form_of_a_time_reads_the_rows_of_then_by_every_way_to_read(sql: Sql, table: str) -> None:
+def test_each_form_of_a_time_reads_the_rows_of_that_time_in_each_kind_of_read(sql: Sql, table: str) -> None:
     first, _ = instants(sql, table)
     then = moment(first)
     text = then.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
@@ -59,7 +59,7 @@ def test_every_form_of_a_time_reads_the_rows_of_then_by_every_way_to_read(sql: S
     assert [r.v for r in python.df(as_of=first, read_optimized=True).collect()] == ["a"]
 
 
-def test_sql_takes_a_text_in_the_table_s_zone_and_a_timestamp_as_the_moment_it_is(
+def test_as_of_reads_a_string_in_the_tables_zone_and_a_timestamp_as_an_absolute_time(
     sql: Sql, table: str, tmp_path: Path
 ) -> None:
     first, _ = instants(sql, table)
@@ -96,7 +96,7 @@ def test_sql_takes_a_text_in_the_table_s_zone_and_a_timestamp_as_the_moment_it_i
     sql.run("DROP TABLE as_of.n.t")
 
 
-def test_what_is_no_time_or_too_early_is_an_error_that_says_what_can_be_read(sql: Sql, table: str) -> None:
+def test_as_of_an_invalid_or_too_early_time_is_refused_with_the_valid_ones(sql: Sql, table: str) -> None:
     first, _ = instants(sql, table)
     path = str(sql.folder(table))
     python = Table.load(sql.spark, table)
@@ -115,7 +115,7 @@ def test_what_is_no_time_or_too_early_is_an_error_that_says_what_can_be_read(sql
         python.df(as_of=20991)  # type: ignore[arg-type]
 
 
-def test_of_a_text_on_a_table_of_another_format_spark_says_what_it_always_said(sql: Sql, spark: SparkSession) -> None:
+def test_as_of_on_a_table_of_another_format_raises_sparks_own_error(sql: Sql, spark: SparkSession) -> None:
     name = sql.name()
     sql.run(f"CREATE TABLE {name} (id int) USING parquet")
     message = sql.fails(f"SELECT * FROM {name} TIMESTAMP AS OF '2026-01-01'")

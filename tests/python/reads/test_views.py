@@ -70,13 +70,15 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
 
 
 # Guarantee (Reads): Meta columns are found behind temporary views too, and no other query of a view changes. Also:
-#   test_views_are_as_before_elsewhere
+#   test_views_otherwise_show_no_meta_columns_and_unknown_names_stay_errors
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_query_of_a_view_has_the_meta_columns_that_it_names(spark: SparkSession, table: Table, query: str) -> None:
+def test_a_query_of_a_view_can_select_meta_columns(spark: SparkSession, table: Table, query: str) -> None:
     assert [tuple(row) for row in spark.sql(query).collect()] == QUERIES[query]
 
 
-def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_path: Path) -> None:
+def test_views_otherwise_show_no_meta_columns_and_unknown_names_stay_errors(
+    spark: SparkSession, table: Table, tmp_path: Path
+) -> None:
     assert spark.table("plain").columns == ["id", "day", "fare", "ts"]
     assert [row[0] for row in spark.table("plain").select("_hoodie_record_key").sort("id").collect()] == ["a", "b"]
     with pytest.raises(AnalysisException, match="_hoodie_record_key"):
@@ -96,7 +98,7 @@ def test_views_are_as_before_elsewhere(spark: SparkSession, table: Table, tmp_pa
         spark.table("plain").unpersist()
 
 
-def test_views_of_a_table_with_columns_of_a_fixed_length_have_them_too(sql: Sql) -> None:
+def test_views_of_a_table_with_char_columns_can_select_meta_columns(sql: Sql) -> None:
     table = sql.create("cow", "id int, c char(3), v varchar(3)", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 'a', 'b'), (2, 'c', 'd')")
     sql.spark.table(table).createOrReplaceTempView("padded")
@@ -107,7 +109,9 @@ def test_views_of_a_table_with_columns_of_a_fixed_length_have_them_too(sql: Sql)
     sql.spark.catalog.dropTempView("padded")
 
 
-def test_a_name_that_another_table_of_the_query_has_is_not_one_of_a_view(spark: SparkSession, table: Table) -> None:
+def test_a_meta_column_name_of_another_table_in_the_query_is_not_taken_from_the_view(
+    spark: SparkSession, table: Table
+) -> None:
     """Functions are resolved after the names of columns: the name of the table's column is not resolved at first."""
     joined = f"{table.identifier} t JOIN small ON upper(t.id) = upper(small.id)"
     assert spark.sql(f"SELECT _hoodie_record_key FROM {joined}").collect() == [("b",)]

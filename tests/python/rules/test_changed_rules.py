@@ -32,12 +32,14 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[Any, ...]) -> str:
 
 # Guarantee (Merge rules): Changing a rule changes no stored row, and each version is merged by the rule under which it
 #   was written; no write changes a rule, and a statement that the rule would merge wrongly is refused. Also:
-#   test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs,
-#   test_a_rule_is_repeated_or_refused_by_later_writes,
-#   test_merge_adds_what_it_assigns_and_update_assigns_columns_that_are_replaced
+#   test_alter_table_changes_a_rule_only_if_the_table_has_no_logs,
+#   test_a_later_write_may_repeat_the_rule_but_not_contradict_it,
+#   test_merge_adds_assigned_values_to_sums_and_update_of_a_sum_is_refused
 @pytest.mark.extensive
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_changed_rule_keeps_stored_rows_and_merges_later_versions(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "t"
     table = made(spark, path, kind)
     before = upsert(spark, table, (2, 6, "b", 1, 2))
@@ -62,9 +64,7 @@ def test_rows_stay_and_later_versions_merge_by_the_new_rule(spark: SparkSession,
     assert table.inspect.verify()
 
 
-def test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_alter_table_changes_a_rule_only_if_the_table_has_no_logs(spark: SparkSession, tmp_path: Path) -> None:
     cow, mor = made(spark, tmp_path / "cow", COW), made(spark, tmp_path / "mor", MOR)
     alter = "ALTER TABLE merganser.`{}` {} TBLPROPERTIES ({})"
     spark.sql(alter.format(cow.path, "SET", f"'{BEST}' = 'max', '{QTY}' = 'sum'"))
@@ -84,7 +84,9 @@ def test_alter_table_changes_a_rule_where_no_logs_are_and_is_refused_with_logs(
     assert Table.load(spark, mor.path).rule["qty"] == "max"
 
 
-def test_what_cannot_be_a_rule_and_a_rule_of_another_kind_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_change_rule_refuses_an_invalid_rule_and_a_table_with_a_payload_class(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = made(spark, tmp_path / "t", COW)
     before = properties(Path(table.path))
     refused(lambda: table.services.change_rule({"name": "sum"}), "RULE_INVALID", "'name'", "'sum'")

@@ -32,7 +32,7 @@ def table_type(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_each_column_is_merged_by_its_function_late_rows_too_and_the_rule_is_stored_as_data(
+def test_each_column_is_merged_by_its_function_and_the_rule_is_stored_as_data(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: table_type}
@@ -49,7 +49,7 @@ def test_each_column_is_merged_by_its_function_late_rows_too_and_the_rule_is_sto
         assert rows_of(load(spark, path)) == expected
 
 
-def test_a_read_of_some_columns_gives_what_a_read_of_all_does(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_of_one_column_returns_its_merged_value(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR}
     write(spark, path, options, (1, 5, "a", 10, 3, "web"))
     write(spark, path, options, (1, 4, "late", 5, 9, "app"))
@@ -72,7 +72,7 @@ def test_a_late_row_that_changes_no_column_keeps_the_commit_of_the_stored_row(
     assert rows_of(changed.select("after.id", "reason")) == [(2, "merged")]
 
 
-def test_python_declares_a_rule_and_shows_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_rule_declared_in_python_merges_rows_and_is_shown(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(
         spark,
         tmp_path / "t",
@@ -95,7 +95,9 @@ def test_python_declares_a_rule_and_shows_it(spark: SparkSession, tmp_path: Path
     assert plain.merge_mode == "EVENT_TIME_ORDERING"
 
 
-def test_two_streams_with_two_clocks_write_one_row(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+def test_two_groups_with_their_own_ordering_fields_merge_into_one_row(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
     columns = "id int, price int, priced_at bigint, stock int, counted_at bigint"
     table = Table.create(
         spark,
@@ -121,7 +123,7 @@ def test_two_streams_with_two_clocks_write_one_row(spark: SparkSession, tmp_path
     refused(lambda: table.upsert(frame(spark, [(1, 9, 4, 71, 9)], columns), options=again), "CONFIG_CONFLICT", "prices")
 
 
-def test_rows_that_lack_columns_add_to_those_that_they_have_alone(
+def test_partial_rows_are_merged_only_into_the_columns_they_provide(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, options = tmp_path / "t", {**OPTIONS, TYPE: table_type}
@@ -133,7 +135,7 @@ def test_rows_that_lack_columns_add_to_those_that_they_have_alone(
 
 
 @each_kind
-def test_merge_adds_what_it_assigns_and_update_assigns_columns_that_are_replaced(sql: Sql, kind: str) -> None:
+def test_merge_adds_assigned_values_to_sums_and_update_of_a_sum_is_refused(sql: Sql, kind: str) -> None:
     table = sql.create(kind, ITEMS, **{COLUMN + name: function for name, function in RULE.items()})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 10, 3, 'web'), (2, 5, 'b', 10, 3, 'web')")
     sql.run(
@@ -161,7 +163,7 @@ def test_merge_adds_what_it_assigns_and_update_assigns_columns_that_are_replaced
         assert sql.rows(table) == expected
 
 
-def test_what_show_create_table_shows_declares_the_same_rule(sql: Sql) -> None:
+def test_the_output_of_show_create_table_declares_the_same_rule(sql: Sql) -> None:
     table = sql.create("mor", ITEMS, **{COLUMN + "qty": "sum", DEFAULT: "first"})
     ((shown,),) = sql.run(f"SHOW CREATE TABLE {table}")
     again = sql.name()
@@ -171,7 +173,7 @@ def test_what_show_create_table_shows_declares_the_same_rule(sql: Sql) -> None:
     assert [before[name] for name in names] == [after[name] for name in names]
 
 
-def test_a_rule_is_repeated_or_refused_by_later_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_later_write_may_repeat_the_rule_but_not_contradict_it(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, OPTIONS, (1, 5, "a", 10, 3, "web"))
     write(spark, path, {KEY: "id", COLUMN + "QTY": "sum", DEFAULT: "last"}, (1, 6, "b", 1, 3, "web"))
@@ -215,7 +217,7 @@ def test_a_rule_is_repeated_or_refused_by_later_writes(spark: SparkSession, tmp_
         ({COLUMN + "qty": "sum", "hoodie.write.table.version": "8"}, "OPTION_CONFLICT", ("version",)),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused_before_anything_is_written(
+def test_an_invalid_rule_is_refused_before_anything_is_written(
     spark: SparkSession, tmp_path: Path, options: dict[str, str], condition: str, mentions: tuple[str, ...]
 ) -> None:
     path = tmp_path / "t"
@@ -232,7 +234,7 @@ def test_two_functions_of_one_column_are_refused(spark: SparkSession, tmp_path: 
     )  # fmt: skip
 
 
-def test_a_column_with_a_function_is_not_renamed_or_made_what_the_function_is_not_for(
+def test_a_column_with_a_function_refuses_a_new_name_and_an_unsuitable_type(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -251,7 +253,9 @@ def test_a_column_with_a_function_is_not_renamed_or_made_what_the_function_is_no
     assert rows_of(load(spark, path)) == [(1, 6, "b", 11, 4, "web", "added")]
 
 
-def test_a_sum_that_does_not_fit_names_column_and_key_and_commits_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_overflowing_sum_fails_with_its_column_and_key_and_commits_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     write(spark, path, OPTIONS, (1, 5, "a", 2**63 - 1, 3, "web"))
     files = [file for file in listing(path) if file.endswith(".parquet")]
@@ -259,7 +263,7 @@ def test_a_sum_that_does_not_fit_names_column_and_key_and_commits_nothing(spark:
     assert [file for file in listing(path) if file.endswith(".parquet")] == files
 
 
-def test_a_row_that_moves_to_another_partition_takes_its_sum_along(
+def test_a_row_that_moves_to_another_partition_keeps_its_sum(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path = tmp_path / "t"
@@ -275,14 +279,14 @@ def test_a_row_that_moves_to_another_partition_takes_its_sum_along(
     assert rows_of(load(spark, path)) == [(1, 7, "q", 12, 4, "web"), (2, 7, "p", 12, 4, "web")]
 
 
-def test_a_bulk_insert_that_combines_its_rows_does_so_by_the_rule(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_combining_bulk_insert_applies_the_rule(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     bulk = {**OPTIONS, OPERATION: "bulk_insert", "hoodie.combine.before.insert": "true"}
     write(spark, path, bulk, (1, 5, "a", 10, 3, "web"), (1, 5, "b", 1, 4, "app"))
     assert rows_of(load(spark, path)) == [(1, 5, "b", 11, 4, "web")]
 
 
-def test_the_rule_in_a_tables_properties_must_be_that_of_its_strategy_id(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stored_rule_that_does_not_match_its_strategy_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, {**OPTIONS, TYPE: MOR}, (1, 5, "a", 10, 3, "web"))
     write(spark, path, {}, (1, 6, "a", 10, 3, "web"))
@@ -291,7 +295,7 @@ def test_the_rule_in_a_tables_properties_must_be_that_of_its_strategy_id(spark: 
     refused(lambda: load(spark, path).collect(), "TABLE_PROPERTIES_INVALID", "strategy id")
 
 
-def test_maps_are_united_by_key_and_the_winner_has_the_value_of_an_equal_key(
+def test_maps_are_united_by_key_and_the_winners_value_is_taken_for_an_equal_key(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, columns = tmp_path / "t", "id int, ts bigint, tags map<string,int>, seen array<struct<a:int,b:int>>"

@@ -125,17 +125,17 @@ def _story(case: Case, verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def test_every_file_has_the_cases_that_were_recorded() -> None:
+def test_every_file_has_its_recorded_number_of_cases() -> None:
     assert dict(Counter(case.file for case in CASES)) == SIZES
     assert len(CASES) == sum(SIZES.values()) == 468
     assert len({case.id for case in CASES}) == 468
 
 
-def test_the_lists_name_cases_that_are_there() -> None:
+def test_the_lists_name_only_existing_cases() -> None:
     assert list(unknown_ids(CASES)) == []
 
 
-def test_a_case_differs_by_decision_only_where_it_is_disputed_or_decided_by_name() -> None:
+def test_every_case_that_differs_by_decision_is_listed_as_disputed_or_decided() -> None:
     free = [case.id for case in CASES if case.difference is not None and not (case.is_disputed or decided(case))]
     assert free == []
 
@@ -167,7 +167,7 @@ DECIDED = (
 )
 
 
-def test_a_difference_by_decision_differs() -> None:
+def test_every_difference_by_decision_changes_the_expectation() -> None:
     same = [
         (case.id, step)
         for case in CASES

@@ -51,7 +51,7 @@ def test_cells_are_compared_by_value(column: str, recorded: Any, actual: Any, is
     assert (found.differences == []) == is_same
 
 
-def test_rows_are_a_multiset_and_columns_go_by_name() -> None:
+def test_rows_are_compared_as_a_multiset_and_columns_by_name() -> None:
     expected = {"columns": ["id", "v"], "rows": [[1, "a"], [1, "a"], [2, "b"]]}
     assert verdict(expected, Outcome(snapshot=rows(["v", "id"], ["b", 2], ["a", 1], ["a", 1]))).differences == []
     (text,) = verdict(expected, Outcome(snapshot=rows(["id", "v"], [1, "a"], [2, "b"]))).differences
@@ -66,7 +66,7 @@ def test_a_column_keeps_its_declared_type() -> None:
     assert "column id is bigint, must be int" in text
 
 
-def test_which_step_fails_counts() -> None:
+def test_a_step_that_should_fail_and_works_is_a_difference_and_vice_versa() -> None:
     empty = {"columns": ["id"], "rows": []}
     refused = {**empty, "error": {"class": "X"}}
     fine, failed = Outcome(snapshot=rows(["id"])), Outcome(error="boom", snapshot=rows(["id"]))
@@ -81,7 +81,7 @@ def test_which_step_fails_counts() -> None:
     assert verdict(empty, Outcome()).differences == ["step 0: there is no table"]
 
 
-def test_a_merge_setting_that_is_not_listed_must_not_be_there_and_holds_for_later_steps() -> None:
+def test_an_unlisted_merge_setting_is_a_difference_in_later_steps_too() -> None:
     first, later = {"columns": ["id"], "rows": [], "table_config": SETTINGS}, {"columns": ["id"], "rows": []}
     fine = Outcome(snapshot=rows(["id"]), table_config={**SETTINGS, "hoodie.table.name": "t"})
     marker = "hoodie.record.merge.property.hoodie.payload.delete.field"
@@ -91,14 +91,14 @@ def test_a_merge_setting_that_is_not_listed_must_not_be_there_and_holds_for_late
     assert text == f"step 1: {marker} is v, must be absent"
 
 
-def test_read_optimized_rows_are_hints() -> None:
+def test_a_difference_in_read_optimized_rows_is_only_a_hint() -> None:
     expected = {"columns": ["id"], "rows": [[1]], "rows_ro": []}
     found = verdict(expected, Outcome(snapshot=rows(["id"], [1]), read_optimized=rows(["id"], [1])))
     assert found.differences == []
     assert len(found.hints) == 1
 
 
-def test_a_decision_replaces_parts_of_an_expectation_and_takes_parts_away() -> None:
+def test_a_decision_replaces_and_removes_parts_of_an_expectation() -> None:
     recorded = {"columns": ["id"], "rows": [], "error": {"class": "X"}}
     decided = Difference(2, "", {0: {"error": None, "rows": [[1]]}})
     played = Played(steps=[Outcome(snapshot=rows(["id"], [1]))])
@@ -106,7 +106,7 @@ def test_a_decision_replaces_parts_of_an_expectation_and_takes_parts_away() -> N
     assert len(judged(case(recorded, difference=decided), played, by_decision=False).differences) == 2
 
 
-def test_a_creation_that_fails_ends_the_case() -> None:
+def test_a_failed_creation_ends_the_case() -> None:
     sql = case({"columns": ["id"], "rows": []}, create="sql")
     assert judged(sql, Played(creation_error="boom"), by_decision=True).differences == ["CREATE TABLE fails: boom"]
     decided = case({}, difference=Difference(10, "", {-1: {"error": {"class": "X"}}}), create="sql")

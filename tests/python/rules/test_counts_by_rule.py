@@ -84,10 +84,10 @@ class Counted:
 
 # Guarantee (Counts, dry runs and explanations): A statement counts what the table's own rule does; rows that the rule
 #   has not decided yet count as appended. Also:
-#   test_rows_that_meet_others_of_their_key_before_they_are_read_are_appended
+#   test_rows_merged_with_others_only_when_read_are_counted_as_appended
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "rule"), CASES)
-def test_update_delete_and_merge_count_what_readers_then_see(sql: Sql, kind: str, rule: Rule) -> None:
+def test_the_counts_of_update_delete_and_merge_match_the_rows_of_readers(sql: Sql, kind: str, rule: Rule) -> None:
     with sql.settings(rule.for_readers):
         table = Counted(sql, kind, rule)
         updates = [(1, "new", LOW), (2, "new", SAME), (3, "new", HIGH), (9, "new", SAME)]
@@ -119,7 +119,7 @@ def test_update_delete_and_merge_count_what_readers_then_see(sql: Sql, kind: str
     assert deleted == {"deleted": 1}
 
 
-def test_rows_that_meet_others_of_their_key_before_they_are_read_are_appended(sql: Sql) -> None:
+def test_rows_merged_with_others_only_when_read_are_counted_as_appended(sql: Sql) -> None:
     """Of two rows of one key in a statement, and of a row whose key a log has deleted, only readers see what counts."""
     table = sql.create("mor", **{"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")

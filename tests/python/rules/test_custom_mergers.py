@@ -50,7 +50,7 @@ def session_class(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.unset(CLASSES)
 
 
-def test_a_merger_decides_in_a_batch_against_stored_rows_when_read_and_when_compacted(
+def test_a_merger_is_applied_in_a_batch_to_stored_rows_in_reads_and_in_compactions(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, options = tmp_path / "t", custom(MAX_PRICE, table_type)
@@ -72,7 +72,7 @@ def test_strategy_and_mode_are_stored_and_the_class_is_not(spark: SparkSession, 
     assert MAX_PRICE[0] not in str(stored)
 
 
-def test_the_deprecated_keys_name_strategy_and_class_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_deprecated_keys_set_the_strategy_and_the_merger_class(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     options = {KEY: "id", TYPE: MOR, OLD_STRATEGY: KEEP_FIRST[1], OLD_CLASSES: KEEP_FIRST[0]}
     write(spark, path, options, (1, "a", 5.0, 1))
@@ -80,7 +80,7 @@ def test_the_deprecated_keys_name_strategy_and_class_too(spark: SparkSession, tm
     assert rows_of(load(spark, path, **{OLD_CLASSES: KEEP_FIRST[0]}).select("name")) == [("a",)]
 
 
-def test_the_first_class_with_the_tables_strategy_is_taken_and_others_are_passed_over(
+def test_the_first_class_with_the_tables_strategy_is_used_and_others_are_ignored(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -101,7 +101,7 @@ def test_tables_of_every_version_keep_their_merger(spark: SparkSession, tmp_path
     assert properties(path)["hoodie.record.merge.strategy.id"] == COALESCE[1]
 
 
-def test_after_a_delete_nothing_of_the_old_row_comes_back(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+def test_a_merger_restores_no_old_column_after_a_delete(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     path = tmp_path / "t"
     options = custom(COALESCE, table_type, **{ORDERING: "ts"})
     write(spark, path, options, (1, "a", 5.0, 5))
@@ -110,7 +110,7 @@ def test_after_a_delete_nothing_of_the_old_row_comes_back(spark: SparkSession, t
     assert rows_of(load(spark, path, **{CLASSES: COALESCE[0]}).select("name", "price", "ts")) == [(None, 6.0, 2)]
 
 
-def test_a_reader_without_the_class_is_told_table_strategy_and_option(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_without_the_class_fails_with_table_strategy_and_option(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "prices", custom(MAX_PRICE, MOR)
     write(spark, path, options, (1, "a", 5.0, 1))
     assert rows_of(load(spark, path).select("name")) == [("a",)], "where no versions are merged, no class is needed"
@@ -133,9 +133,7 @@ def test_a_reader_without_the_class_is_told_table_strategy_and_option(spark: Spa
     assert rows_of(read_optimized.select("name")) == [("a",)], "base files alone need no class"
 
 
-def test_a_dry_run_of_a_rollback_has_rows_with_the_class_and_a_reason_without_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_dry_run_of_a_rollback_lists_rows_only_with_the_class(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "t", custom(MAX_PRICE, MOR)
     write(spark, path, options, (1, "a", 5.0, 1))
     write(spark, path, options, (1, "b", 7.0, 2))
@@ -224,7 +222,7 @@ def test_sql_merges_by_the_class_that_the_session_names(session_class: SparkSess
         sql.run("RESET hoodie.spark.sql.insert.into.operation")
 
 
-def test_an_ordering_field_that_a_frame_lacks_is_lacking_on_every_path(
+def test_a_missing_ordering_field_has_no_value_for_the_merger_on_every_path(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     """To a merger a value that is not provided is none, whether it is merged with the row at once or from a log."""
@@ -240,9 +238,7 @@ def test_an_ordering_field_that_a_frame_lacks_is_lacking_on_every_path(
         assert rows_of(load(spark, path)) == expected
 
 
-def test_frames_that_lack_columns_meet_a_users_merger_where_logs_hold_some_columns_alone(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_partial_rows_for_a_custom_merger_are_refused_in_version_6(spark: SparkSession, tmp_path: Path) -> None:
     """Logs of version 6 hold whole rows: the merger would be called at the write, and again at the read."""
     keep = {"spark.merganser.write.missingColumns": "keep", "hoodie.write.table.version": "6"}
     path, options = tmp_path / "t", custom(KEEP_FIRST, MOR, **{"hoodie.write.table.version": "6"})
@@ -272,7 +268,7 @@ def test_a_payload_class_that_is_unknown_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("version", ["6", "8", "9"])
-def test_a_users_payload_runs_on_tables_of_every_version(
+def test_a_custom_payload_runs_on_tables_of_every_version(
     spark: SparkSession, tmp_path: Path, table_type: str, version: str
 ) -> None:
     path = tmp_path / "t"

@@ -66,7 +66,7 @@ def test_each_path_evaluates_the_same_expressions_and_they_are_stored_as_data(
         assert rows() == expected
 
 
-def test_rows_that_move_are_compacted_deleted_and_verified_are_merged_by_the_same_expressions(
+def test_moved_and_compacted_rows_are_merged_by_the_same_expressions(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, columns = tmp_path / "t", "id int, ts bigint, p string, v string, n int"
@@ -100,9 +100,7 @@ def test_rows_that_move_are_compacted_deleted_and_verified_are_merged_by_the_sam
     assert rows_of(table.df()) == [(1, 1, "p", "new", 3), expected[1]]
 
 
-def test_a_bulk_insert_that_combines_its_rows_and_change_data_evaluate_expressions(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_combining_bulk_inserts_and_change_data_evaluate_expressions(spark: SparkSession, tmp_path: Path) -> None:
     path, columns = tmp_path / "t", "id int, ts bigint, n int, m struct<a: int, b: string>"
     options = {KEY: "id", ORDERING: "ts", TYPE: MOR, COLUMN + "n": "expr('old.n * 2 + new.m.a')"}
     bulk = {**options, OPERATION: "bulk_insert", "hoodie.combine.before.insert": "true"}
@@ -123,7 +121,7 @@ def test_frames_without_a_table_are_merged_by_expressions(spark: SparkSession) -
     assert rows_of(merganser.merge_frames(stored, changes, "id", rule)) == [(1, 312), (2, 5)]
 
 
-def test_rows_that_lack_columns_have_those_that_their_expressions_read_or_are_refused(
+def test_partial_rows_without_a_column_that_an_expression_reads_are_refused(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path = tmp_path / "t"
@@ -146,7 +144,7 @@ def test_rows_that_lack_columns_have_those_that_their_expressions_read_or_are_re
 
 
 @each_kind
-def test_merge_assigns_what_an_expression_reads_and_update_does_not_assign_its_column(sql: Sql, kind: str) -> None:
+def test_merge_must_assign_every_column_that_an_expression_reads_and_update_is_refused(sql: Sql, kind: str) -> None:
     rule = r"expr(\'if(new.seq > old.seq, new.qty, old.qty + new.qty)\')"
     table = sql.create(kind, "id int, ts bigint, seq int, qty bigint, name string", **{COLUMN + "qty": rule})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 1, 10, 'a'), (2, 5, 1, 10, 'b')")
@@ -167,7 +165,7 @@ def test_merge_assigns_what_an_expression_reads_and_update_does_not_assign_its_c
     assert sql.rows(table) == expected
 
 
-def test_a_table_that_sql_creates_with_an_expression_is_shown_so_that_it_can_be_created_again(sql: Sql) -> None:
+def test_show_create_table_of_an_expression_rule_creates_the_same_rule(sql: Sql) -> None:
     name = sql.name()
     sql.run(
         f"CREATE TABLE {name} (id INT, ts BIGINT, note STRING) USING merganser TBLPROPERTIES (primaryKey = 'id', "
@@ -184,7 +182,7 @@ def test_a_table_that_sql_creates_with_an_expression_is_shown_so_that_it_can_be_
     assert [before[key] for key in names] == [after[key] for key in names]
 
 
-def test_an_expression_is_repeated_or_refused_and_its_columns_stay_what_it_can_read(
+def test_a_later_write_may_repeat_an_expression_but_not_change_it_or_its_columns_types(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -210,7 +208,7 @@ def test_an_expression_is_repeated_or_refused_and_its_columns_stay_what_it_can_r
     assert rows_of(load(spark, path)) == [(1, 7, 4, 7)]
 
 
-def test_a_value_that_does_not_fit_names_column_expression_and_key(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_overflow_in_an_expression_fails_with_column_expression_and_key(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     columns = "id int, ts bigint, qty int"
     options = {KEY: "id", ORDERING: "ts", COLUMN + "qty": "expr('old.qty * new.qty')"}
@@ -220,7 +218,7 @@ def test_a_value_that_does_not_fit_names_column_expression_and_key(spark: SparkS
     assert rows_of(load(spark, path)) == [(1, 5, 2**30)]
 
 
-def test_the_page_creates_tables_in_python_and_sql_and_lists_the_functions(
+def test_the_pages_python_and_sql_create_tables_and_it_lists_every_function(
     spark: SparkSession, tmp_path: Path, sql: Sql
 ) -> None:
     page = "docs/merge-rules.md"

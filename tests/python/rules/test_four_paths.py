@@ -114,20 +114,20 @@ def agree(found: Mapping[str, Row], expected: Mapping[str, Row], path: str) -> N
 #   Also: HistoriesSuite, WholePathSuite
 # Guarantee (One result): The changes of a window, applied to the rows before it, give the rows after it, under every
 #   rule; rows that a write left unchanged are not among them. Also:
-#   test_changes_that_no_file_has_give_what_the_fold_gives, GroupChangesSuite
+#   test_change_data_without_change_files_gives_the_rows_of_the_fold, GroupChangesSuite
 # Guarantee (Merge rules): Under column rules, late-arriving and partial rows, deletes and moves between partitions give
 #   the same row on every path, to the last bit. Also: HistoriesSuite, WritesSuite, ColumnFunctionSuite,
-#   test_a_read_of_some_columns_gives_what_a_read_of_all_does,
-#   test_a_row_that_moves_to_another_partition_takes_its_sum_along
+#   test_a_read_of_one_column_returns_its_merged_value,
+#   test_a_row_that_moves_to_another_partition_keeps_its_sum
 # Guarantee (Merge rules): A delete has the same effect on column groups and on the row on every path, also if it is
 #   late for some groups only; SQL `DELETE` removes the row. Also: HistoriesSuite, WritesSuite, DeletesSuite,
-#   test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same
+#   test_unconditional_deletes_remove_the_row_under_every_delete_policy
 # Guarantee (Merge rules): A row and its retraction add nothing to a sum, in either order, on every path; a rule that
 #   cannot undo a retraction is refused. Also: RuleCheckSuite,
-#   test_a_rule_that_cannot_take_retractions_back_is_refused_with_the_column
+#   test_a_rule_with_a_function_that_cannot_subtract_is_refused_with_its_column
 @pytest.mark.sampled
 @each_rule
-def test_every_path_gives_what_the_fold_gives(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
+def test_every_path_gives_the_rows_of_the_fold(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
     batches = together(histories(rule))
     whole = [[version for batch in batches for version in batch]]
     single = one_version_a_batch(batches)
@@ -155,7 +155,9 @@ def test_every_path_gives_what_the_fold_gives(spark: SparkSession, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_changes_that_no_file_has_give_what_the_fold_gives(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_change_data_without_change_files_gives_the_rows_of_the_fold(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     batches = together(histories(EVENT_TIME))
     expected = result(spark, tmp_path / "t", batches, EVENT_TIME, kind, recording=False)
     agree(folded_changes(spark, tmp_path / "t", EVENT_TIME), expected, "changes by comparison")
@@ -164,7 +166,7 @@ def test_changes_that_no_file_has_give_what_the_fold_gives(spark: SparkSession, 
 @pytest.mark.extensive
 @pytest.mark.sampled
 @each_rule
-def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
+def test_compactions_of_logs_and_slices_change_no_row(spark: SparkSession, tmp_path: Path, rule: Rule) -> None:
     batches = together(histories(rule, erasing=True))
     expected = fold(rule, batches, tombstones=True)
     agree(result(spark, tmp_path / "t", batches, rule, MOR), expected, "merged at read")
@@ -189,7 +191,7 @@ def test_deletes_without_ordering_value_end_a_history_on_every_path(spark: Spark
 
 
 @each_rule
-def test_the_histories_hold_what_the_paths_could_differ_in(rule: Rule) -> None:
+def test_the_random_histories_contain_deletes_and_late_rows(rule: Rule) -> None:
     batches = together(histories(rule))
     is_same = fold(rule, batches, tombstones=True) == fold(rule, batches, tombstones=False)
     assert is_same is (not rule.by_event or rule.by_column is not None)

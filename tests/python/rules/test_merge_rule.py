@@ -62,7 +62,7 @@ def values(table: Table) -> dict[int, Any]:
 # --- versions with ordering values
 
 
-def test_event_time_keeps_the_larger_ordering_value_and_of_equal_ones_the_newer(new: NEW) -> None:
+def test_event_time_keeps_the_larger_ordering_value_and_on_a_tie_the_newer_row(new: NEW) -> None:
     table = new()
     assert counts(upsert(table, *((i, 10, "old") for i in range(1, 6)))) == {"inserted": 5}
     result = upsert(table, (1, 11, "newer"), (2, 10, "tie"), (3, 9, "late"), (4, -5, "very late"), (9, 0, "fresh"))
@@ -109,7 +109,7 @@ def test_commit_time_keeps_the_last_version_whatever_its_ordering_value(new: NEW
     assert values(table) == {1: "back", 2: "last"}
 
 
-def test_duplicates_in_a_batch_become_one_by_the_same_rule(new: NEW) -> None:
+def test_duplicates_of_a_batch_are_combined_by_the_tables_rule(new: NEW) -> None:
     table = new()
     batch = [(1, 5, "a"), (1, 7, "b"), (1, 6, "c"), (2, 5, "d"), (2, 5, "e"), (3, 1, "f")]
     result = upsert(table, *batch)
@@ -170,7 +170,7 @@ def test_null_ordering_values_can_be_rejected_by_the_table_or_by_one_write(new: 
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["flag stored", "flag only in the frame"])
-def test_a_soft_delete_takes_part_with_its_ordering_value(new: NEW, stored: bool) -> None:
+def test_a_soft_delete_is_compared_by_its_ordering_value(new: NEW, stored: bool) -> None:
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
     table = new(flagged if stored else COLUMNS)
     upsert(table, *((i, 10, "a", None) for i in range(1, 7)), columns=flagged)
@@ -194,7 +194,7 @@ def test_a_soft_delete_takes_part_with_its_ordering_value(new: NEW, stored: bool
     assert ("_hoodie_is_deleted" in table.df().columns) == stored
 
 
-def test_a_mark_that_is_not_set_fills_no_column_of_the_stored_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_false_delete_flag_fills_no_column_of_the_stored_row(spark: SparkSession, tmp_path: Path) -> None:
     flagged, payload = COLUMNS + ", _hoodie_is_deleted boolean", "hoodie.datasource.write.payload.class"
     options = {KEY: "id", ORDERING: "ts", payload: "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
     save(frame(spark, [(1, 10, "a")], COLUMNS), tmp_path / "t", options)
@@ -217,7 +217,7 @@ def test_a_delete_that_loses_by_the_order_of_its_payload_class_counts_as_late(
     assert counts(table.upsert(late)) == {"late": 1}
 
 
-def test_a_soft_delete_with_a_null_ordering_value_deletes_what_has_none(new: NEW) -> None:
+def test_a_soft_delete_without_an_ordering_value_deletes_only_rows_without_one(new: NEW) -> None:
     table = new()
     upsert(table, (1, None, "a"), (2, 3, "b"))
     upsert(table, (1, None, "x", True), (2, None, "x", True), columns=COLUMNS + ", _hoodie_is_deleted boolean")
@@ -230,7 +230,7 @@ def test_a_soft_delete_with_a_null_ordering_value_deletes_what_has_none(new: NEW
 @pytest.mark.parametrize(
     ("field", "marker", "others"), [("op string", "D", ["d", "I", None]), ("op int", "3", [30, 0, None])]
 )
-def test_a_delete_marker_is_kept_with_the_table_and_matched_exactly(
+def test_a_delete_marker_is_stored_with_the_table_and_matched_exactly(
     new: NEW, field: str, marker: str, others: list[Any]
 ) -> None:
     columns = f"{COLUMNS}, {field}"
@@ -245,7 +245,7 @@ def test_a_delete_marker_is_kept_with_the_table_and_matched_exactly(
     assert values(table) == {2: "a", 3: "b", 4: "b", 5: "b", 6: "a"}
 
 
-def test_the_delete_operation_needs_the_key_alone_and_wins_over_everything_older(new: NEW) -> None:
+def test_the_delete_operation_needs_only_the_key_and_removes_every_older_row(new: NEW) -> None:
     table = new()
     upsert(table, (1, 10, "a"), (2, 10, "b"), (3, 10, "c"))
     result = delete(table, 1, 99)
@@ -256,7 +256,7 @@ def test_the_delete_operation_needs_the_key_alone_and_wins_over_everything_older
     assert values(table) == {1: "back", 3: "c", 99: "new"}
 
 
-def test_a_late_row_after_a_soft_delete_is_new_where_no_tombstone_is_kept(new: NEW) -> None:
+def test_a_late_row_after_a_soft_delete_is_inserted_if_no_tombstone_is_stored(new: NEW) -> None:
     table = new()
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
     upsert(table, (1, 10, "a"), (2, 10, "b"), (3, 10, "c"))
@@ -273,7 +273,7 @@ def test_a_late_row_after_a_soft_delete_is_new_where_no_tombstone_is_kept(new: N
         assert values(table) == with_late
 
 
-def test_a_row_after_a_delete_without_ordering_value_meets_nothing_from_before_it(new: NEW) -> None:
+def test_a_row_after_an_unconditional_delete_is_not_compared_with_the_deleted_one(new: NEW) -> None:
     table = new()
     upsert(table, (1, 10, "a"), (2, 10, "b"))
     delete(table, 1)
@@ -286,7 +286,7 @@ def test_a_row_after_a_delete_without_ordering_value_meets_nothing_from_before_i
         assert values(table) == {1: "late", 2: "b"}
 
 
-def test_zero_is_an_ordering_value_like_any_other(new: NEW) -> None:
+def test_a_delete_with_ordering_value_zero_is_compared_like_any_other(new: NEW) -> None:
     table = new()
     upsert(table, (1, 10, "a"), (2, 0, "b"), (3, -1, "c"))
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
@@ -295,7 +295,7 @@ def test_zero_is_an_ordering_value_like_any_other(new: NEW) -> None:
     assert values(table) == {1: "a"}
 
 
-def test_a_batch_of_versions_and_deletes_comes_to_what_its_last_in_order_says(new: NEW) -> None:
+def test_a_batch_of_rows_and_deletes_gives_the_last_in_ordering(new: NEW) -> None:
     table = new()
     upsert(table, (1, 1, "a"), (2, 1, "b"), (3, 1, "c"))
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
@@ -347,7 +347,7 @@ DUPLICATES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", [pytest.param(name, id=name) for name in DUPLICATES])
-def test_inserts_add_rows_beside_stored_ones_unless_an_option_says_otherwise(
+def test_inserts_duplicate_combine_or_drop_keys_as_their_options_set(
     spark: SparkSession, tmp_path: Path, table_type: TableType, case: str
 ) -> None:
     options, first, second = DUPLICATES[case]
@@ -360,7 +360,7 @@ def test_inserts_add_rows_beside_stored_ones_unless_an_option_says_otherwise(
     assert sorted(row[2] for row in rows_of(load(spark, path))) == sorted(first + second)
 
 
-def test_an_insert_can_refuse_stored_keys_and_then_writes_nothing(new: NEW) -> None:
+def test_an_insert_that_refuses_stored_keys_writes_nothing(new: NEW) -> None:
     table = new()
     upsert(table, (1, 1, "a"), (2, 1, "b"))
     before = listing(table.path)
@@ -374,7 +374,7 @@ def test_an_insert_can_refuse_stored_keys_and_then_writes_nothing(new: NEW) -> N
     assert values(table) == {1: "a", 2: "d", 3: "c"}
 
 
-def test_an_insert_that_may_not_repeat_a_key_is_merged_where_it_meets_the_stored_row(new: NEW) -> None:
+def test_an_insert_without_duplicates_merges_rows_with_stored_ones(new: NEW) -> None:
     table = new()
     upsert(table, (1, 5, "a"), (2, 5, "b"))
     merge = WriteOptions(hoodie={"hoodie.merge.allow.duplicate.on.inserts": "false"})
@@ -382,7 +382,7 @@ def test_an_insert_that_may_not_repeat_a_key_is_merged_where_it_meets_the_stored
     assert values(table) == {1: "a2", 2: "b", 3: "c"}
 
 
-def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key_where_a_file_group_begins(new: NEW) -> None:
+def test_an_upsert_without_combining_stores_all_rows_of_a_new_key_in_a_new_file_group(new: NEW) -> None:
     table = new()
     apart = {"hoodie.combine.before.upsert": "false"}
     upsert(table, (1, 6, "b"), (2, 1, "d"), (2, 2, "e"), **apart)
@@ -392,7 +392,7 @@ def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key_where_a_file_gr
     assert sorted(row.v for row in table.df().collect()) == ["c", "d", "e", "g"]
 
 
-def test_a_key_stored_twice_is_reached_twice_by_update_and_delete(new: NEW) -> None:
+def test_an_upsert_and_a_delete_change_both_rows_of_a_duplicate_key(new: NEW) -> None:
     table = new()
     for _ in range(2):
         table.insert(
@@ -406,7 +406,7 @@ def test_a_key_stored_twice_is_reached_twice_by_update_and_delete(new: NEW) -> N
     assert table.df().count() == 0
 
 
-def test_a_key_that_was_deleted_and_inserted_again_is_there_once(new: NEW) -> None:
+def test_a_key_deleted_and_inserted_again_is_stored_once(new: NEW) -> None:
     table = new()
     upsert(table, (1, 5, "a"), (2, 5, "b"), (3, 5, "c"))
     delete(table, 1, 2)
@@ -423,7 +423,7 @@ def test_a_key_that_was_deleted_and_inserted_again_is_there_once(new: NEW) -> No
         assert values(table) == {1: "back", 3: "c2"}
 
 
-def test_results_and_history_tell_the_same(new: NEW) -> None:
+def test_a_result_and_its_history_entry_have_equal_counts(new: NEW) -> None:
     table = new()
     result = upsert(table, (1, 1, "a"), (2, 1, "b"))
     entry = table.history()[0]

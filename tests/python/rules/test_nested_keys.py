@@ -28,7 +28,7 @@ def row(key: int, v: str, ts: int, region: str = "north", note: str | None = "n"
 
 
 @each_kind
-def test_keys_partitions_and_orderings_inside_structs_are_upserted_deleted_and_compacted_by_us_and_by_hudi(
+def test_both_engines_write_and_compact_a_table_whose_key_is_inside_a_struct(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     nested = {KEY: "k.id", PARTITION: "k.at.region", ORDERING: "k.at.ts", TYPE: TYPES[kind]}
@@ -116,7 +116,7 @@ def test_statements_find_rows_by_a_key_inside_a_struct_and_refuse_to_change_it(s
     assert sql.rows(table, found) == [("o", 1, "north", 1)]
 
 
-def test_a_composite_key_of_fields_inside_and_outside_structs_is_one_key_on_every_path(
+def test_a_composite_key_with_fields_of_structs_identifies_rows_on_every_path(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"

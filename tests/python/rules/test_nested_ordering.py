@@ -25,7 +25,7 @@ def row(key: int, v: str | None, ts: int | None, deleted: bool = False) -> tuple
 #   Also: test_statements_order_rows_by_a_field_inside_structs
 @pytest.mark.e2e
 @each_type
-def test_rows_merge_by_a_field_inside_structs_when_combined_written_read_and_compacted(
+def test_rows_are_merged_by_an_ordering_field_inside_structs_on_every_path(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "Meta.at.ts", TYPE: table_type}
@@ -92,7 +92,7 @@ def test_statements_order_rows_by_a_field_inside_structs(sql: Sql, kind: str) ->
 # Guarantee (Merge rules): An event-time table without an ordering field merges by commit time, and each write warns
 #   about it.
 @each_type
-def test_a_table_for_event_time_without_an_ordering_field_is_a_warning_at_each_write(
+def test_each_write_to_an_event_time_table_without_ordering_field_has_a_warning(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     path = tmp_path / "t"
@@ -119,7 +119,7 @@ def test_a_table_for_event_time_without_an_ordering_field_is_a_warning_at_each_w
     assert "payload class EventTimeAvroPayload" in warning
 
 
-def test_what_the_session_says_of_tables_makes_no_other_table_unwritable(sql: Sql, tmp_path: Path) -> None:
+def test_a_sessions_defaults_for_new_tables_do_not_affect_writes_to_existing_ones(sql: Sql, tmp_path: Path) -> None:
     table = sql.create("cow")
     with sql.settings({"hoodie.payload.ordering.field": "id", MODE: "COMMIT_TIME_ORDERING"}):
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")

@@ -24,7 +24,7 @@ NAMES = ("id", "ts", "n", "low", "high", "origin", "seen")
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_a_traced_rule_merges_frames_and_a_table_as_its_function_does(
+def test_a_random_traced_rule_merges_rows_like_its_python_function(
     spark: SparkSession, tmp_path: Path, number: int
 ) -> None:
     seed = SEED * 1000 + number + 1

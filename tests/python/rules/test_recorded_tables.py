@@ -36,7 +36,7 @@ def recorded(spark: SparkSession, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_table_has_its_rows_before_and_after_a_compaction_and_no_finding(recorded: Any, name: str) -> None:
+def test_a_recorded_table_returns_its_rows_before_and_after_compaction(recorded: Any, name: str) -> None:
     expected = json.loads((RECORDED / name / "rows.json").read_text())
     table = recorded(name)
     assert rows(table) == expected
@@ -46,7 +46,7 @@ def test_a_recorded_table_has_its_rows_before_and_after_a_compaction_and_no_find
     assert {path.name for path in RECORDED.iterdir() if path.is_dir()} == set(NAMES)
 
 
-def test_a_recorded_rule_merges_what_comes_next(spark: SparkSession, recorded: Any) -> None:
+def test_a_recorded_tables_rule_merges_new_rows(spark: SparkSession, recorded: Any) -> None:
     items = recorded("items")
     seven = datetime(2026, 1, 1, 7, tzinfo=timezone.utc)
     late = [(1, None, None, seven, 5, 1, ["z"], None, None)]

@@ -42,7 +42,7 @@ def totals(table: Table) -> list[tuple[Any, ...]]:
     return rows_of(table.df().selectExpr("customer", "ts", "name", "CAST(amount AS INT)", "orders", "op"))
 
 
-def test_a_row_before_an_update_is_subtracted(spark: SparkSession, table: Table) -> None:
+def test_an_update_before_row_is_subtracted_from_the_sums(spark: SparkSession, table: Table) -> None:
     table.upsert(orders(spark, ("a", 1, "Ann", 10, 1, "create"), ("a", 2, "Ann", 5, 1, "create")))
     moved = [("a", 3, "Ann", 5, 1, "update_before"), ("b", 3, "Bob", 5, 1, "update_after")]
     table.upsert(orders(spark, *moved))
@@ -56,9 +56,7 @@ def test_a_row_before_an_update_is_subtracted(spark: SparkSession, table: Table)
         assert totals(table) == expected
 
 
-def test_a_retraction_that_comes_first_counts_and_leaves_the_other_columns_to_the_row(
-    spark: SparkSession, table: Table
-) -> None:
+def test_a_retraction_before_its_row_is_counted_and_sets_no_other_column(spark: SparkSession, table: Table) -> None:
     table.upsert(orders(spark, ("a", 9, "Ann", 5, 1, "update_before")))
     assert totals(table) == [("a", None, None, -5, -1, None)]
     table.upsert(orders(spark, ("a", 2, "Ann", 5, 1, "create"), ("a", 3, "Ann", 4, 1, "update_after")))
@@ -75,7 +73,7 @@ def test_merge_into_writes_retractions_too(spark: SparkSession, table: Table) ->
     assert totals(table) == [("a", 1, "Ann", 6, 0, "create"), ("b", 2, "Bob", 4, 1, "create")]
 
 
-def test_frames_are_merged_with_retractions_and_the_law_holds(spark: SparkSession) -> None:
+def test_merged_frames_subtract_retractions_and_the_law_holds(spark: SparkSession) -> None:
     options = {"merganser.rule.retract.column": "op"}
     columns = "id string, ts int, n int, op string"
     rows = frame(spark, [("a", 1, 10, "c"), ("a", 2, 4, "-U"), ("b", 1, 4, "-U")], columns)
@@ -98,7 +96,7 @@ def test_frames_are_merged_with_retractions_and_the_law_holds(spark: SparkSessio
         ({"orders": "sum"}, {"values": ["-U"]}, ("merganser.rule.retract.column",)),
     ],
 )
-def test_a_rule_that_cannot_take_retractions_back_is_refused_with_the_column(
+def test_a_rule_with_a_function_that_cannot_subtract_is_refused_with_its_column(
     spark: SparkSession, tmp_path: Path, rule: dict[str, str], retract: Any, mentions: tuple[str, ...]
 ) -> None:
     path = tmp_path / "t"

@@ -40,7 +40,7 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[Any, ...]) -> None:
     table.upsert(frame(spark, rows, COLUMNS))
 
 
-def test_a_delete_resets_one_group_removes_the_row_by_another_and_is_ignored_by_the_rest(
+def test_a_delete_resets_a_group_removes_the_row_or_is_ignored_as_each_group_declares(
     spark: SparkSession, table: Table
 ) -> None:
     upsert(
@@ -74,9 +74,7 @@ def test_a_delete_resets_one_group_removes_the_row_by_another_and_is_ignored_by_
         assert (late.version, late.decision, late.is_current) == ("partial row", "lost", False)
 
 
-def test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same(
-    spark: SparkSession, table: Table
-) -> None:
+def test_unconditional_deletes_remove_the_row_under_every_delete_policy(spark: SparkSession, table: Table) -> None:
     spark.sql(f"DELETE FROM merganser.`{table.path}` WHERE id = 1")
     table.delete(frame(spark, [(2,)], "id int"))
     spark.sql(f"MERGE INTO merganser.`{table.path}` t USING (SELECT 3 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
@@ -85,9 +83,7 @@ def test_sql_delete_merge_delete_and_delete_by_key_remove_the_row_all_the_same(
     assert rows_of(table.df()) == [(1, "again", 1, 1, 1, 1, None)]
 
 
-def test_a_delete_of_merge_is_compared_unless_the_rule_defines_what_deletes_do(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_delete_by_merge_is_compared_unless_the_rule_ignores_deletes(spark: SparkSession, tmp_path: Path) -> None:
     columns, rows = "id int, n int, ts int", [(1, 1, 5), (2, 1, 5), (3, 1, 5)]
     late = "(SELECT * FROM VALUES (1, 4), (2, 6) AS rows(id, ts)) s"
     for kind in (COW, MOR):
@@ -110,7 +106,7 @@ def test_a_delete_of_merge_is_compared_unless_the_rule_defines_what_deletes_do(
                 assert [row[0] for row in rows_of(table.df())] == left, policy
 
 
-def test_python_and_sql_declare_what_a_delete_does(spark: SparkSession, table: Table, tmp_path: Path) -> None:
+def test_python_and_sql_declare_the_same_delete_policies(spark: SparkSession, table: Table, tmp_path: Path) -> None:
     stored = json.loads(properties(Path(table.path))["merganser.rule"])
     assert stored["delete"] == "ignore"
     assert stored["groups"]["prices"]["delete"] == "reset_group"
@@ -139,7 +135,7 @@ def test_python_and_sql_declare_what_a_delete_does(spark: SparkSession, table: T
     assert listing(path) == before
 
 
-def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_invalid_delete_policy_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
     def create(**how: Any) -> Table:
         return Table.create(spark, tmp_path / "t", COLUMNS, record_key="id", **how)
 

@@ -33,7 +33,7 @@ def orders(spark: SparkSession, tmp_path: Path) -> Table:
 
 
 @pytest.mark.e2e
-def test_the_page_prints_what_it_shows_and_its_statements_run(spark: SparkSession, orders: Table) -> None:
+def test_the_law_pages_python_prints_its_output_and_its_sql_runs(spark: SparkSession, orders: Table) -> None:
     first, second = snippets(PAGE, "python", SECTION)
     (shown,) = snippets(PAGE, "text", SECTION)
     names: dict[str, object] = {}
@@ -51,7 +51,7 @@ def test_the_page_prints_what_it_shows_and_its_statements_run(spark: SparkSessio
     assert {row.law: row.meaning for row in all_of_them} == {law: described[law] for law in LAWS}
 
 
-def test_the_lines_in_scala_are_those_of_a_test_in_scala() -> None:
+def test_the_pages_scala_lines_are_in_a_scala_test() -> None:
     (shown,) = snippets(PAGE, "scala", SECTION)
     suite = (ROOT / "jvm/table/src/test/scala/io/merganser/testing/MergeLawsSuite.scala").read_text()
     assert {line for line in shown.splitlines() if line} <= {line.strip() for line in suite.splitlines()} | {
@@ -59,7 +59,7 @@ def test_the_lines_in_scala_are_those_of_a_test_in_scala() -> None:
     }
 
 
-def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Table) -> None:
+def test_an_event_time_table_keeps_all_laws_and_merges_rely_on_three(orders: Table) -> None:
     checked = orders.inspect.check_rule(cases=200)
     assert [law.name for law in checked] == LAWS
     about = [law for law in checked if law.name != "retractions_undo"]  # it has no sums
@@ -69,7 +69,9 @@ def test_a_table_by_event_time_has_all_laws_and_merges_rely_on_three(orders: Tab
     assert "<td>yes</td>" in checked._repr_html_()
 
 
-def test_a_check_is_stored_beside_the_rule_shown_and_dropped_with_the_rule(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stored_check_is_shown_with_its_rule_and_dropped_when_the_rule_changes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = Table.create(spark, str(tmp_path / "t"), COLUMNS + ", n int", record_key="id", rule={"n": "sum"})
     table.upsert(spark.createDataFrame([(1, 10, "rare", 3)], COLUMNS + ", n int"))
     table.inspect.check_rule(cases=50)
@@ -98,7 +100,7 @@ def test_a_counterexample_of_a_table_has_values_of_its_rows(spark: SparkSession,
 
 
 @pytest.mark.e2e
-def test_a_rule_in_python_is_checked_and_its_counterexample_has_the_columns_it_reads(spark: SparkSession) -> None:
+def test_the_counterexample_of_a_python_rule_shows_the_columns_it_reads(spark: SparkSession) -> None:
     @merganser.rule
     def tolls(old: Any, new: Any) -> dict[str, Any]:
         return {"paid": when(new.rate > old.rate, new.paid).otherwise(old.paid), "note": concat(old.note, new.note)}

@@ -69,7 +69,7 @@ def test_operators_and_functions_are_written_as_sql(make: Callable[[Any, Any], A
     assert sql(make) == "expr('" + expected.replace("'", "''") + "')"
 
 
-def test_plain_python_runs_once_where_it_does_not_look_at_values() -> None:
+def test_python_code_that_reads_no_values_runs_while_a_rule_is_traced() -> None:
     flag = None
 
     def total(columns: list[Any]) -> Any:
@@ -151,7 +151,7 @@ def fails(old: Any, new: Any) -> Any:
         (fails, "merganser.rules"),
     ],
 )
-def test_what_cannot_be_traced_is_refused_with_its_line_and_what_to_write(
+def test_an_untraceable_function_is_refused_with_its_line_and_the_remedy(
     function: Callable[[Any, Any], Any], remedy: str
 ) -> None:
     with pytest.raises(RuleNotTraceableError) as caught:
@@ -196,7 +196,7 @@ def test_what_cannot_be_traced_is_refused_with_its_line_and_what_to_write(
         (lambda o, n: o.a + object(), "columns of old and new"),
     ],
 )
-def test_each_of_pythons_ways_to_look_at_a_value_is_refused(make: Callable[[Any, Any], Any], remedy: str) -> None:
+def test_each_python_operation_that_reads_a_value_is_refused(make: Callable[[Any, Any], Any], remedy: str) -> None:
     with pytest.raises(RuleNotTraceableError) as caught:
         sql(make)
     assert remedy in caught.value.parameters["remedy"], str(caught.value)
@@ -208,7 +208,7 @@ def pysparks(old: Any, new: Any) -> Any:
     return {"a": functions.when(new.a > old.a, new.a)}  # pysparks
 
 
-def test_functions_of_pyspark_are_refused_in_the_line_that_calls_them() -> None:
+def test_a_pyspark_function_in_a_rule_is_refused_with_the_calling_line() -> None:
     with pytest.raises(RuleNotTraceableError) as caught:
         merganser.rule(pysparks)
     lines, first = inspect.getsourcelines(pysparks)
@@ -216,7 +216,7 @@ def test_functions_of_pyspark_are_refused_in_the_line_that_calls_them() -> None:
     assert "in place of pyspark.sql.functions" in caught.value.parameters["remedy"]
 
 
-def test_what_is_no_function_of_two_versions_is_refused() -> None:
+def test_a_rule_without_two_parameters_or_a_dict_result_is_refused() -> None:
     for function in (lambda old: {}, lambda old, new, more: {}, lambda *versions: {}):
         with pytest.raises(RuleNotTraceableError, match="two parameters"):
             merganser.rule(function)
@@ -228,7 +228,7 @@ def test_what_is_no_function_of_two_versions_is_refused() -> None:
         merganser.rule("sum")  # type: ignore[arg-type]
 
 
-def test_the_function_of_the_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pages_function_prints_the_shown_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     page = page_text("docs/merge-rules.md", "Rules written in Python")
     code, shown = re.findall(r"```python\n(import merganser\nfrom.*?)```\n\nIt prints `(.*?)`", page, re.S)[0]
     names: dict[str, Any] = {}
@@ -239,7 +239,7 @@ def test_the_function_of_the_page_prints_what_it_says(capsys: pytest.CaptureFixt
     assert set(re.findall(r"`(\w+)", table)) | {"call"} <= set(merganser.rules.__all__)
 
 
-def test_without_its_source_a_function_may_not_use_is() -> None:
+def test_a_function_without_source_that_uses_is_is_refused() -> None:
     names: dict[str, Any] = {}
     exec(
         "def f(old, new): return {'a': new.a if old.a is None else old.a}\ndef g(old, new): return {'a': new.a}", names

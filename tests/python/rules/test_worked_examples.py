@@ -81,7 +81,7 @@ EXAMPLES: dict[str, tuple[dict[str, str], Row, Row, Row]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, "9"), (MOR, "9"), (COW, "8"), (MOR, "8"), (MOR, "6")])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_the_documentation_says_is_left_is_left(
+def test_each_worked_example_of_hudis_documentation_gives_the_documented_row(
     spark: SparkSession, tmp_path: Path, name: str, version: str, kind: str
 ) -> None:
     settings, stored, incoming, left = EXAMPLES[name]

@@ -19,15 +19,15 @@ import scala.util.Random
 //   restores between writes change no row, under any rule. Also: test_services_between_writes_change_no_row
 // Guarantee (One result): A log compaction changes no row, whatever is written, compacted or cleaned around it; Hudi
 //   reads and compacts what it wrote, and Merganser Hudi's. Also: LogCompactionSuite, CompactionFaultsSuite,
-//   test_compaction_changes_no_row_whatever_lies_in_the_logs, test_interop_log_compaction
+//   test_compactions_of_logs_and_slices_change_no_row, test_interop_log_compaction
 // Guarantee (Counts, dry runs and explanations): The explanation of a record ends with the row that readers see, under
 //   every rule, and shows the decisions of the merge itself, ignored and retained deletes included. Also:
 //   UserRulesSuite, KeyTraceSuite, RecordHistorySuite,
-//   test_a_delete_resets_one_group_removes_the_row_by_another_and_is_ignored_by_the_rest,
+//   test_a_delete_resets_a_group_removes_the_row_or_is_ignored_as_each_group_declares,
 //   test_the_page_shows_that_a_late_row_stays_deleted
 // Guarantee (Change data): Where an incremental query reads only some columns or rows of a base file, or only its
 //   footer, it finds what a whole read finds. Also: LoggedRowsSuite, RecentRowsSuite,
-//   test_a_window_has_the_rows_that_the_fold_changed_last_in_it
+//   test_a_window_returns_the_rows_that_the_fold_changed_last_in_it
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
 @Extensive
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 // Guarantee (Merge rules): A law that merges rely on holds for random versions; one that does not hold is refuted with
 //   versions that show it, for built-in rules and yours, and then not relied on. Also: MergeRuleLawsSuite,
 //   test_laws_are_asserted_by_name_and_the_error_shows_versions, UserMergersSuite,
-//   test_a_check_is_stored_beside_the_rule_shown_and_dropped_with_the_rule
+//   test_a_stored_check_is_shown_with_its_rule_and_dropped_when_the_rule_changes
 /** The laws that users check, on rules of which other suites prove or refute them. */
 class RuleCheckSuite extends AnyFunSuite {
 

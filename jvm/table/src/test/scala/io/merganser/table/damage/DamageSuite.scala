@@ -17,7 +17,7 @@ import scala.util.control.NonFatal
 // Guarantee (Reads): A changed, missing or additional byte in any file is an error that names the file, or has no
 //   effect on the rows, except where no checksum exists ([limits](#not-promised)); reading it ends within 5 seconds,
 //   takes at most 64 MB more than the table's size and touches nothing outside the table. Also: FooterChecksumSuite,
-//   test_a_changed_byte_is_an_error_with_the_file_or_the_right_rows_also_where_spark_ignores_corrupt_files
+//   test_a_read_of_a_changed_byte_fails_with_the_file_or_returns_the_right_rows
 /**
  * Damaged files of tables that Hudi wrote and of our own: every read gives an error that names the file, or the right
  * rows, within 5 seconds and 64 MB above the table's size, and touches nothing outside the table.

@@ -4,7 +4,7 @@ import java.nio.file.Files
 
 // Guarantee (Reads): From version 8 on, a file that is shorter than its commit records or has a corrupt block is an
 //   error with file, block, offset and commit. Also:
-//   test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and_commit_for_reads_and_compactions
+//   test_reads_and_compactions_of_a_truncated_file_fail_with_its_name_offset_and_commit
 class BrokenLogsSuite extends LogFixture {
 
   /** Of version 6, where a file that several writes append to may hold what a dead one left. */

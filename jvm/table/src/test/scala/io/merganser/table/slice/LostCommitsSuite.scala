@@ -9,7 +9,7 @@ import io.merganser.table.timeline.{Instant, InstantState, OperationType, Timeli
 
 // Guarantee (Reads): A lost commit onto whose files later commits wrote is an error that names both; no completed write
 //   is rolled back because its file is in another folder. Also:
-//   test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by_name
+//   test_a_table_of_an_earlier_writer_works_in_each_use_or_is_refused
 /** Completed commits whose file is gone, or is something else. */
 final class LostCommitsSuite extends TableSuite {
 

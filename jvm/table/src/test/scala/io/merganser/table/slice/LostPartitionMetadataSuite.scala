@@ -11,7 +11,7 @@ import io.merganser.table.timeline.{OperationType, Timeline}
 
 // Guarantee (Reads): A partition that lost its metadata file is an error of every read and write, with the remedy, if a
 //   commit names a file in its folder. Also:
-//   test_a_table_as_an_earlier_writer_left_it_is_right_in_each_use_or_refused_by_name,
+//   test_a_table_of_an_earlier_writer_works_in_each_use_or_is_refused,
 //   test_partition_metadata_is_added_and_migrated
 /** Partitions whose metadata file is gone, as in a copy without files whose names begin with a dot. */
 final class LostPartitionMetadataSuite extends TableSuite {

@@ -10,7 +10,7 @@ import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline, Wri
 
 // Guarantee (Reads): A missing data file that its commit or a log shows to be needed is an error with its name, commit
 //   and a remedy ([limits](#not-promised)). Also:
-//   test_a_deleted_base_or_log_file_is_an_error_with_its_name_and_commit_and_no_other_rows
+//   test_a_read_of_a_deleted_file_fails_with_its_name_and_commit
 final class TableViewSuite extends TableSuite {
 
   test("names: base and log files are parsed, change files and others ignored") {

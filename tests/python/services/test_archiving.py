@@ -33,7 +33,7 @@ def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) 
 # Guarantee (Services): By default the timeline and the files stay bounded, however long a table is written; nothing is
 #   archived that a savepoint, a pending instant or the schema needs, and no commit is lost if a file-system operation
 #   of it fails. Also: ArchiveFaultsSuite, ArchivingSuite, test_forty_upserts_leave_the_files_of_the_retained_commits,
-#   test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes_nothing
+#   test_a_clean_reports_deleted_files_and_its_dry_run_deletes_none
 @pytest.mark.extensive
 def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_found(
     spark: SparkSession, tmp_path: Path
@@ -56,7 +56,7 @@ def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_fou
         table.df(as_of=instants[4])
 
 
-def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_python_and_sql_archive_down_to_their_limits_and_later_writes_work(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = create(spark, path)
     instants = [upsert(spark, table, n, **OFF).instant for n in range(8)]
@@ -104,7 +104,7 @@ def test_a_write_whose_archiving_fails_is_committed_and_the_next_one_archives(
     assert len(timeline(path)) == 6
 
 
-def test_the_snippets_of_the_page_do_what_it_says(
+def test_the_archiving_snippets_print_what_the_page_shows(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {}

@@ -54,9 +54,7 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_background_services_run_beside_writes_until_they_are_stopped(spark: SparkSession, tmp_path: Path) -> None:
     table = create(spark, tmp_path / "t")
     upsert(spark, table, 1)
     settings = {"hoodie.compact.inline.max.delta.commits": "2", "hoodie.clean.commits.retained": "1"}
@@ -76,7 +74,7 @@ def test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop(
 
 
 @pytest.mark.extensive
-def test_a_runner_that_is_killed_in_a_compaction_is_waited_for_while_its_heart_beats_and_then_replaced(
+def test_a_killed_runners_compaction_is_taken_over_after_its_heartbeat_expires(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -150,7 +148,7 @@ def test_the_command_line_compacts_cleans_and_archives_and_prints_what_was_done(
     assert rows_of(table) == [("a", 4, "a4"), ("b", 4, "b4")]
 
 
-def test_a_command_that_fails_returns_1_and_names_the_condition_and_wrong_arguments_return_2(
+def test_a_failed_command_returns_1_and_wrong_arguments_return_2(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     create(spark, tmp_path / "it's", kind="COPY_ON_WRITE")
@@ -173,7 +171,7 @@ def test_a_command_that_fails_returns_1_and_names_the_condition_and_wrong_argume
     assert all(command in shown for command in ("compact", "clean", "archive"))
 
 
-def test_a_command_with_every_is_repeated_until_the_process_is_ended_and_goes_on_after_a_failure(
+def test_a_command_with_every_repeats_after_failures_until_the_process_ends(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     import io

@@ -60,9 +60,7 @@ def test_forty_upserts_leave_the_files_of_the_retained_commits(spark: SparkSessi
 
 
 @pytest.mark.e2e
-def test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes_nothing(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_clean_reports_deleted_files_and_its_dry_run_deletes_none(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = upserted(spark, path, 5, **OFF)
     before = data_files(path)
@@ -107,9 +105,7 @@ def test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes
     assert spark.sql(f"CALL run_clean(path => '{path}', clean_policy => 'KEEP_LATEST_BY_HOURS')").collect() == []
 
 
-def test_the_policy_and_its_numbers_are_taken_from_the_table_and_its_older_names(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_clean_reads_its_policy_from_the_table_and_from_older_names(spark: SparkSession, tmp_path: Path) -> None:
     upserted(spark, tmp_path / "a", 5, **{"hoodie.cleaner.commits.retained": "2"})
     assert len(data_files(tmp_path / "a")) == 3
     versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "2"}
@@ -126,9 +122,9 @@ def test_the_policy_and_its_numbers_are_taken_from_the_table_and_its_older_names
 
 
 # Guarantee (Services): A read that was planned before a clean, or goes back before it, finishes or names the setting to
-#   raise. Also: test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise,
+#   raise. Also: test_a_read_of_logs_planned_before_a_clean_finishes_or_names_the_setting_to_raise,
 #   CleanedWhileReadSuite
-def test_a_read_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
+def test_a_read_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -145,7 +141,7 @@ def test_a_read_that_was_planned_before_a_clean_finishes_or_names_the_setting_to
     assert table.df().collect()[0]["name"] == "newest"
 
 
-def test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
+def test_a_read_of_logs_planned_before_a_clean_finishes_or_names_the_setting_to_raise(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -164,7 +160,7 @@ def test_a_read_of_logs_that_was_planned_before_a_clean_finishes_or_names_the_se
     assert table.df().collect()[0]["name"] == "newer"
 
 
-def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_cleaning_snippets_of_the_page_run(spark: SparkSession, tmp_path: Path) -> None:
     page = "docs/run-it-for-a-year.md"
     path = str(tmp_path / "t")
     (code,), (statements,) = (snippets(page, language, "Cleaning") for language in ("python", "sql"))

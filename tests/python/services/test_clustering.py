@@ -103,7 +103,9 @@ def test_a_plan_is_run_later_or_purged(spark: SparkSession, tmp_path: Path) -> N
             spark.sql(f"CALL run_clustering(path => '{table.path}', {wrong})").collect()
 
 
-def test_a_write_beside_a_planned_clustering(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_update_beside_a_planned_clustering_conflicts_and_an_insert_works(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = written(spark, tmp_path / "t")
     changed = frame(spark, [(0, "new", 1.0, "2026-01", 10)], COLUMNS)
     planned = table.services.cluster(schedule_only=True)
@@ -134,7 +136,7 @@ def test_other_strategies_of_hudi_are_refused(spark: SparkSession, tmp_path: Pat
     assert table.services.cluster(options={"hoodie.clustering.plan.strategy.class": own}) is not None
 
 
-def test_it_is_the_same_by_statements_as_clients_of_spark_connect_use_them(spark: SparkSession, tmp_path: Path) -> None:
+def test_clustering_over_connect_statements_returns_the_same_results(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     written(spark, path)
     table = merganser.Table(spark, Statements(spark), merganser.Table.load(spark, path)._info)
@@ -149,7 +151,7 @@ def test_it_is_the_same_by_statements_as_clients_of_spark_connect_use_them(spark
     assert table.services.cluster(where="day = 'never'") is None
 
 
-def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_clustering_snippets_of_the_page_run(spark: SparkSession, tmp_path: Path) -> None:
     page = "docs/run-it-for-a-year.md"
     table = written(spark, tmp_path / "t")
     (code,) = snippets(page, "python", "Clustering")

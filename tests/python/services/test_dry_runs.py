@@ -25,7 +25,9 @@ DRY = {"spark.merganser.write.dryRun": "true"}
 COLUMNS = "id int, name string, ts bigint"
 
 
-def test_the_page_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_dry_run_snippets_print_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     names: dict[str, Any] = {}
     for code in (code for section in SECTIONS for code in snippets(PAGE, "python", section)):
         exec(compile(code, PAGE, "exec"), names)
@@ -55,7 +57,7 @@ STATEMENTS = [
 
 
 @each_kind
-def test_a_statement_is_counted_and_shown_as_it_then_does(sql: Sql, kind: str) -> None:
+def test_a_dry_run_of_a_statement_has_its_counts_and_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd')")
     for template in STATEMENTS:
@@ -84,7 +86,7 @@ def dict_of(sql: Sql, table: str) -> dict[int, dict[str, Any]]:
     return {row[0]: dict(zip(("id", "ts", "v"), row)) for row in sql.rows(table, "id, ts, v")}
 
 
-def test_other_statements_are_refused_before_they_run(sql: Sql, tmp_path: Path) -> None:
+def test_a_dry_run_of_an_unsupported_statement_is_refused_before_it_runs(sql: Sql, tmp_path: Path) -> None:
     table = sql.create("cow")
     sql.run(f"CREATE TABLE {sql.name()} (id INT) USING parquet")
     other = sql._names[-1]
@@ -106,7 +108,7 @@ def test_other_statements_are_refused_before_they_run(sql: Sql, tmp_path: Path) 
     assert not (tmp_path / "s").exists()
 
 
-def test_a_frame_with_the_option_is_not_written_also_where_there_is_no_table(
+def test_a_frame_with_the_dry_run_option_is_not_written_even_without_a_table(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: COW}
@@ -136,7 +138,7 @@ def test_a_frame_with_the_option_is_not_written_also_where_there_is_no_table(
     assert listing(path) == files
 
 
-def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dry_run_of_each_service_lists_its_steps_and_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(frame(spark, [(i, "a", 1) for i in range(4)], COLUMNS), path, {KEY: "id", ORDERING: "ts", TYPE: MOR})
     table = Table.load(spark, path)
@@ -173,10 +175,8 @@ def test_each_service_says_what_it_would_do_and_does_nothing(spark: SparkSession
 
 # Guarantee (Counts, dry runs and explanations): A comparison of rules has the rows of a table with the other rule,
 #   where all versions are retained, and lists what it could not see. Also:
-#   test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge
-def test_a_comparison_of_rules_has_the_rows_that_a_table_with_the_other_rule_has(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+#   test_compare_rule_evaluates_merger_classes_and_python_rules_as_tables_do
+def test_compare_rule_returns_the_rows_of_a_table_with_the_other_rule(spark: SparkSession, tmp_path: Path) -> None:
     batches = [
         [(1, "a", 5), (2, "a", 5), (3, "a", 5), (4, "a", 5)],
         [(1, "late", 3), (2, "newer", 6), (5, "b", 1)],
@@ -227,7 +227,7 @@ def custom(name: str, strategy: str) -> dict[str, str]:
     }
 
 
-def test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge(
+def test_compare_rule_evaluates_merger_classes_and_python_rules_as_tables_do(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     columns = "id int, name string, price double, ts bigint"
@@ -284,7 +284,9 @@ def test_rules_of_classes_and_rules_in_python_are_compared_as_they_then_merge(
     assert "MaxPrice" in named.rules
 
 
-def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dry_run_of_an_upgrade_shows_the_settings_that_replace_the_payload_class(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
     options = {
@@ -315,7 +317,7 @@ def test_a_dry_run_of_an_upgrade_says_what_becomes_of_the_payload_class(spark: S
             assert after.get(step.item, "not set") == step.detail.split(" -> ")[1], step.item
 
 
-def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_run() -> None:
+def test_the_page_and_python_list_every_service_with_a_dry_run() -> None:
     text = page_text(PAGE, "Services")
     listed = text[text.index("| service | steps |") : text.index("The procedure that runs a service")]
     method = inspect.getdoc(Services.dry_run)
@@ -327,7 +329,7 @@ def test_the_page_and_the_methods_of_python_name_every_service_that_has_a_dry_ru
         assert name in str(command), name
 
 
-def test_a_write_is_a_dry_run_by_argument_option_or_session_over_both_transports_and_keeps_its_notes(
+def test_an_argument_an_option_or_the_session_makes_a_write_a_dry_run_over_both_transports(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     Table.create(spark, tmp_path / "t", COLUMNS, record_key="id", ordering_by="ts")
@@ -351,7 +353,7 @@ def test_a_write_is_a_dry_run_by_argument_option_or_session_over_both_transports
     assert listing(tmp_path / "t") == files
 
 
-def test_a_limit_of_something_else_cuts_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_limit_of_check_keys_does_not_change_its_count_of_rows(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, "a", 5)], COLUMNS), tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: MOR})
     call = f"CALL check_keys(path => '{tmp_path / 't'}', limit => 0)"
     assert [row["rows"] for row in spark.sql(call).collect()] == [1]

@@ -62,7 +62,7 @@ def people(spark: SparkSession, path: Path, kind: TableType = TableType.COPY_ON_
 
 
 @pytest.mark.e2e
-def test_the_code_of_the_page_leaves_no_byte_of_the_person(spark: SparkSession, page: dict[str, Any]) -> None:
+def test_the_pages_python_erases_every_byte_of_the_person(spark: SparkSession, page: dict[str, Any]) -> None:
     for table in (page["users"], page["orders"]):
         assert holds(table, "u1") == holds(table, "ann@") == set()
         assert holds(table, "u2") == {".parquet"}
@@ -70,7 +70,7 @@ def test_the_code_of_the_page_leaves_no_byte_of_the_person(spark: SparkSession, 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", TableType)
-def test_rows_stay_in_older_files_until_the_calls_of_the_page(
+def test_deleted_rows_stay_in_older_files_until_the_pages_calls(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any], kind: TableType
 ) -> None:
     table = people(spark, tmp_path / "t", kind)
@@ -92,7 +92,7 @@ def test_rows_stay_in_older_files_until_the_calls_of_the_page(
 
 
 @pytest.mark.e2e
-def test_the_sql_of_the_page_does_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_pages_sql_erases_every_byte_of_the_person(spark: SparkSession, tmp_path: Path) -> None:
     table = people(spark, tmp_path / "t", TableType.MERGE_ON_READ)
     (block,) = snippets(PAGE, "sql")
     for statement in block.replace("{path}", table.path).replace("'u1'", f"'{NAME}'").split(";")[:-1]:
@@ -115,7 +115,7 @@ def test_a_savepoint_keeps_the_data(spark: SparkSession, tmp_path: Path, page: d
 
 
 @pytest.mark.e2e
-def test_a_savepoint_from_before_the_compaction_keeps_the_data_too(
+def test_a_savepoint_made_before_the_compaction_keeps_the_data(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any]
 ) -> None:
     table = people(spark, tmp_path / "t", TableType.MERGE_ON_READ)
@@ -128,7 +128,9 @@ def test_a_savepoint_from_before_the_compaction_keeps_the_data_too(
 
 
 @pytest.mark.e2e
-def test_a_quarantine_is_a_table_to_erase_from(spark: SparkSession, tmp_path: Path, page: dict[str, Any]) -> None:
+def test_the_pages_call_erases_the_person_from_a_quarantine(
+    spark: SparkSession, tmp_path: Path, page: dict[str, Any]
+) -> None:
     events = spark.createDataFrame([(f'{{"op": "?", "after": {{"id": "{NAME}"}}}}',)], "value string")
     path = tmp_path / "t"
     table = Table.create_for_changes(spark, str(path), "id string", preset="debezium_postgres", keys="id")
@@ -179,7 +181,7 @@ def test_the_change_file_of_the_delete_stays_until_the_files_are_rewritten(
 
 
 @pytest.mark.e2e
-def test_in_buckets_an_upsert_that_changes_nothing_removes_the_change_file(
+def test_in_a_bucket_table_an_upsert_without_changes_removes_the_change_file(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any]
 ) -> None:
     buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
@@ -196,7 +198,7 @@ def test_in_buckets_an_upsert_that_changes_nothing_removes_the_change_file(
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", TableType)
 @pytest.mark.parametrize("way", ["keys", "rewrite"])
-def test_a_retained_delete_holds_the_key(
+def test_a_retained_delete_keeps_the_key_in_the_files(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any], kind: TableType, way: str
 ) -> None:
     table = people(spark, tmp_path / "t", kind, options={RETAINED: "24"})
@@ -217,7 +219,9 @@ def test_a_retained_delete_holds_the_key(
 
 
 @pytest.mark.e2e
-def test_files_of_failed_writes_are_orphans(spark: SparkSession, tmp_path: Path, page: dict[str, Any]) -> None:
+def test_files_of_failed_writes_keep_the_data_until_orphans_are_removed(
+    spark: SparkSession, tmp_path: Path, page: dict[str, Any]
+) -> None:
     table = people(spark, tmp_path / "t")
     older = next(Path(table.path).glob("*.parquet"))
     failed = str(int(table.history(1)[0].instant) + 1)
@@ -234,7 +238,7 @@ def test_files_of_failed_writes_are_orphans(spark: SparkSession, tmp_path: Path,
 
 
 @pytest.mark.e2e
-def test_the_timeline_and_its_history_have_no_rows_but_names_of_partitions(
+def test_the_timeline_and_its_history_store_partition_names_but_no_rows(
     spark: SparkSession, tmp_path: Path, page: dict[str, Any]
 ) -> None:
     def archived(table: Table) -> str:

@@ -44,7 +44,7 @@ def drawn(picture: str) -> str:
     return re.sub(r"\d{17}", "instant", picture)
 
 
-def test_the_page_runs_and_says_why_a_late_version_lost(
+def test_the_explain_snippets_print_the_reason_of_a_late_version(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
@@ -72,9 +72,9 @@ def test_the_page_runs_and_says_why_a_late_version_lost(
 
 
 # Guarantee (Counts, dry runs and explanations): The explanation of a record opens only files that can hold its key.
-#   Also: test_ranges_and_filters_leave_the_files_that_can_hold_a_key, RecordHistorySuite
+#   Also: test_explain_opens_only_files_whose_range_and_filter_may_have_the_key, RecordHistorySuite
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_key_is_found_in_its_bucket_and_no_other_file_is_opened(
+def test_explain_finds_a_key_in_its_bucket_and_opens_no_other_file(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -95,7 +95,7 @@ def test_a_key_is_found_in_its_bucket_and_no_other_file_is_opened(
     assert table.inspect.explain(7, partition="p").rows == [{"id": 7, "name": "b", "ts": 2, "part": "p"}]
 
 
-def test_ranges_and_filters_leave_the_files_that_can_hold_a_key(spark: SparkSession, tmp_path: Path) -> None:
+def test_explain_opens_only_files_whose_range_and_filter_may_have_the_key(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     options = {TYPE: MOR, INDEX: "BLOOM", PARTITION: "part"}
     write(spark, path, [(i, "a", 1, f"p{i % 100 // 10}") for i in range(1000, 1100)], **options)
@@ -115,7 +115,7 @@ def test_ranges_and_filters_leave_the_files_that_can_hold_a_key(spark: SparkSess
     assert row["reason"].startswith("no version of the key is retained: searched 10 partitions with")
 
 
-def test_replaced_file_groups_are_history_until_they_are_cleaned(spark: SparkSession, tmp_path: Path) -> None:
+def test_explain_shows_replaced_file_groups_until_they_are_cleaned(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p")])
     write(spark, path, [(1, "c", 2, "p")], **{OPERATION: "insert_overwrite_table"})
@@ -127,9 +127,7 @@ def test_replaced_file_groups_are_history_until_they_are_cleaned(spark: SparkSes
     assert decisions(table, 2) == []
 
 
-def test_keys_of_several_columns_are_tuples_dicts_or_strings_and_others_are_refused(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_explain_takes_composite_keys_as_tuples_dicts_or_strings(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     schema = "region string, day date, n bigint"
     table = Table.create(spark, path, schema, record_key=["region", "day"])
@@ -149,7 +147,7 @@ def test_keys_of_several_columns_are_tuples_dicts_or_strings_and_others_are_refu
         table.inspect.explain(["eu"])  # type: ignore[arg-type]
 
 
-def test_copies_of_a_key_are_named_and_a_key_of_two_partitions_is_two_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_explain_marks_duplicates_of_a_key_and_shows_both_partitions_rows(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(
         spark,

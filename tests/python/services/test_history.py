@@ -23,7 +23,9 @@ QUIET = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
 NAMES = {"instant_time": "instant", "completed_time": "completed", "files_written": "files"}
 
 
-def test_the_page_shows_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_history_snippets_print_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     (python,), (sql,) = (snippets(PAGE, language, SECTION) for language in ("python", "sql"))
     names: dict[str, Any] = {}
     exec(compile(python, PAGE, "exec"), names)
@@ -59,7 +61,7 @@ def test_the_page_describes_every_column(spark: SparkSession) -> None:
 
 
 @pytest.mark.e2e
-def test_every_kind_of_action_is_an_entry_with_what_it_did(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_kind_of_action_has_a_history_entry_with_its_counts(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     before = datetime.now(timezone.utc).replace(microsecond=0)
     table = merganser.Table.create(
@@ -146,8 +148,8 @@ def can_read(table: merganser.Table, entry: HistoryEntry) -> bool:
 
 # Guarantee (Counts, dry runs and explanations): A compaction counts each version that it removes from the logs once
 #   ([how](how-merging-works.md#counts-of-a-commit)). Also:
-#   test_each_row_that_was_appended_to_logs_is_counted_once_by_the_compactions_of_them, SpillSuite, TombstonesSuite
-def test_a_compaction_has_the_lateness_and_the_ties_of_the_versions_that_it_merges(
+#   test_compactions_count_each_appended_row_once, SpillSuite, TombstonesSuite
+def test_a_compaction_counts_the_lateness_and_ties_of_the_versions_it_merges(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     schema, kind = "id int, at long", merganser.TableType.MERGE_ON_READ
@@ -193,9 +195,7 @@ def counted(
     return history, sums, sorted(map(tuple, table.df(columns=["id", "n", "ts"]).collect()))
 
 
-def test_each_row_that_was_appended_to_logs_is_counted_once_by_the_compactions_of_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_compactions_count_each_appended_row_once(spark: SparkSession, tmp_path: Path) -> None:
     _, copied, rows = counted(spark, tmp_path / "cow", TableType.COPY_ON_WRITE)
     assert copied == {"inserted": 6, "updated": 2, "late": 8, "deleted": 1, "duplicates": 1}
     history, merged, same = counted(spark, tmp_path / "mor", TableType.MERGE_ON_READ)
@@ -216,7 +216,9 @@ def test_each_row_that_was_appended_to_logs_is_counted_once_by_the_compactions_o
     assert (compaction.late, compaction.duplicates) == (2, 0)
 
 
-def test_how_far_late_rows_were_behind_is_in_the_result_and_in_the_history(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_result_and_its_history_entry_count_late_rows_by_how_late_they_are(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     schema = "id int, at timestamp"
     table = merganser.Table.create(spark, str(tmp_path / "t"), schema, record_key="id", ordering_by="at", options=QUIET)
     noon = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)

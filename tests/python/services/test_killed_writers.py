@@ -272,7 +272,7 @@ def test_hudi_reads_and_continues_a_table_whose_writer_was_killed(
 
 # Guarantee (Failures): If the writer's process is killed, readers see the old rows or the new ones, and the next
 #   writer, Hudi too, repairs the table. Also: test_hudi_reads_and_continues_a_table_whose_writer_was_killed
-def test_a_reader_of_a_table_whose_writer_was_killed_sees_old_or_new_rows_and_the_next_writer_repairs_it(
+def test_readers_of_a_killed_writers_table_see_old_or_new_rows_and_the_next_write_repairs_it(
     spark: SparkSession, left_behind: list[Left]
 ) -> None:
     for left in left_behind:

@@ -31,7 +31,7 @@ def rows(table: Table) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.e2e
-def test_logs_are_merged_on_request_and_the_table_of_each_instant_stays(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_log_compaction_merges_logs_and_keeps_time_travel(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(4))
     assert table.services.compact_logs() is None, "five blocks are the least by default"
     before = rows(table)
@@ -59,9 +59,7 @@ def test_logs_are_merged_on_request_and_the_table_of_each_instant_stays(spark: S
     assert rows(table) == [(1, "v4", 4), (2, "w4", 0)]
 
 
-def test_a_write_compacts_logs_when_a_slice_has_as_many_blocks_as_configured(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_write_compacts_logs_at_the_configured_number_of_blocks(spark: SparkSession, tmp_path: Path) -> None:
     inline = {"hoodie.log.compaction.inline": "true", "hoodie.log.compaction.blocks.threshold": "3"}
     table = upserted(spark, tmp_path / "t", range(5), **inline)
     operations = [entry.operation for entry in reversed(table.history()) if entry.state == "COMPLETED"]
@@ -72,7 +70,7 @@ def test_a_write_compacts_logs_when_a_slice_has_as_many_blocks_as_configured(
     assert rows(table) == [(1, "v5", 5), (2, "w5", 0)]
 
 
-def test_a_plan_that_a_compaction_made_useless_is_removed(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_plan_superseded_by_a_compaction_is_removed(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(4))
     call = f"CALL run_log_compaction(path => '{table.path}', op => '{{}}', options => '{{}}')"
     two = ",".join(f"{key}={value}" for key, value in TWO.items())
@@ -84,7 +82,7 @@ def test_a_plan_that_a_compaction_made_useless_is_removed(spark: SparkSession, t
     assert rows(table) == [(1, "v3", 3), (2, "w3", 0)]
 
 
-def test_what_has_no_logs_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_log_compaction_of_a_copy_on_write_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, "a", 1)], COLUMNS), tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: COW})
     with pytest.raises(merganser.MerganserError, match="COMPACTION_OF_COPY_ON_WRITE"):
         Table.load(spark, str(tmp_path / "t")).services.compact_logs()

@@ -83,9 +83,7 @@ def of_ours(lines: list[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str
 
 
 @pytest.mark.parametrize("procedure", SHARED)
-def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
-    sql: Sql, hudi: HudiEngine, procedure: str
-) -> None:
+def test_each_hudi_procedure_has_hudis_parameters_and_columns(sql: Sql, hudi: HudiEngine, procedure: str) -> None:
     theirs, their_columns = of_hudi(hudi.help(procedure))
     ours, columns = of_ours([row[0] for row in sql.run(f"CALL help(cmd => '{procedure}')")])
     left_out = WITHOUT_PARAMETERS.get(procedure, set())
@@ -99,7 +97,7 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
     assert list(columns.items())[: len(wanted)] == list(wanted.items())
 
 
-def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
+def test_every_procedure_exists_in_hudi_or_is_listed_as_mergansers_own(sql: Sql) -> None:
     own = {
         "apply_changes",
         "change_rule",

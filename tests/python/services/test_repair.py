@@ -39,13 +39,13 @@ def stored(spark: SparkSession, table: Table) -> list[int]:
 # Guarantee (Repairs and restores): A repair of duplicates leaves one row of each key, by the table's rule and in its
 #   bucket, or all copies if it fails; Hudi reads, writes and compacts the table afterwards. Also: RepairFaultsSuite,
 #   test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_cleans_the_table,
-#   test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_groups_are_removed,
+#   test_a_repair_moves_keys_into_their_bucket_and_removes_emptied_file_groups,
 #   test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again,
 #   test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_put_into_them
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])
-def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rule_in_one_commit(
+def test_a_repair_merges_the_duplicates_of_each_key_by_the_rule_in_one_commit(
     spark: SparkSession, tmp_path: Path, kind: str, mode: str
 ) -> None:
     path = tmp_path / "t"
@@ -96,7 +96,7 @@ def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rul
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_one_was(
+def test_a_repaired_row_made_of_several_duplicates_is_written_in_the_place_of_the_newest(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -119,7 +119,7 @@ def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_on
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_groups_are_removed(
+def test_a_repair_moves_keys_into_their_bucket_and_removes_emptied_file_groups(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -149,7 +149,9 @@ def test_keys_that_are_outside_of_their_bucket_are_put_into_it_and_emptied_file_
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_repair_under_a_global_index_merges_duplicates_across_partitions(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "t"
     options = {TYPE: kind, ORDERING: "ts", PARTITION: "part", INDEX: "GLOBAL_SIMPLE"}
     write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p"), (3, "c", 1, "p")], **options, **NEW_FILES)
@@ -162,7 +164,7 @@ def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSessio
     assert stored(spark, table) == [1, 2, 3]
 
 
-def test_copies_are_merged_by_a_rule_of_the_users_own(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_repair_merges_duplicates_by_a_custom_merger(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     own = {
         "hoodie.write.record.merge.mode": "CUSTOM",
@@ -177,7 +179,7 @@ def test_copies_are_merged_by_a_rule_of_the_users_own(spark: SparkSession, tmp_p
     assert rows_of(found) == [(1, "first"), (2, "first")]
 
 
-def test_a_repair_beside_writers_merges_all_copies_and_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_repair_beside_writers_merges_all_duplicates_and_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     several = {
         TYPE: MOR,
@@ -209,7 +211,7 @@ def test_a_repair_beside_writers_merges_all_copies_and_loses_no_row(spark: Spark
     assert table.repairs.merge_duplicates(options=several).keys == 0
 
 
-def test_what_cannot_be_repaired_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_repair_of_a_keyless_table_or_unknown_partition_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     save(frame(spark, [(1, "a")], "id int, name string"), tmp_path / "keyless", {})
     keyless = Table.load(spark, str(tmp_path / "keyless"))
     with pytest.raises(merganser.MerganserError, match="DUPLICATES_WITHOUT_KEYS"):
@@ -222,7 +224,7 @@ def test_what_cannot_be_repaired_is_refused_by_name(spark: SparkSession, tmp_pat
         spark.sql(f"CALL repair_deduplicate(path => '{table.path}', repaired_output_path => '/tmp/x')").collect()
 
 
-def test_orphan_files_are_shown_with_their_age_and_removed_on_request(spark: SparkSession, tmp_path: Path) -> None:
+def test_remove_orphan_files_lists_orphans_by_age_and_removes_them(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "q")], **{PARTITION: "part"})
     table = Table.load(spark, str(path))
@@ -311,7 +313,7 @@ def test_lost_properties_are_recreated_and_wrong_ones_refused(
     assert properties(path)["owner.of.table"] == "me"
 
 
-def test_by_statements_alone_repairs_return_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_repairs_over_connect_statements_return_the_same_results(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     for name in ("a", "b"):
         write(spark, path, [(1, name, 1, "p")], **{PARTITION: "part"}, **NEW_FILES)
@@ -326,7 +328,7 @@ def test_by_statements_alone_repairs_return_the_same(spark: SparkSession, tmp_pa
     assert client.repairs.add_partition_metadata() == direct.repairs.add_partition_metadata()
 
 
-def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_repair_snippets_print_what_the_page_shows(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     (python,), (sql,) = (snippets(PAGE, language, SECTION) for language in ("python", "sql"))
     names: dict[str, object] = {}
     exec(compile(python, PAGE, "exec"), names)

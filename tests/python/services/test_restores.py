@@ -35,8 +35,8 @@ def names(table: Table, **read: str) -> list[str]:
 
 # Guarantee (Counts, dry runs and explanations): A dry run of a restore, rollback or repair counts all rows, shows those
 #   that differ, before and after, and changes nothing. Also:
-#   test_the_newest_write_is_rolled_back_and_its_rollback_shown,
-#   test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_one_was
+#   test_only_the_newest_write_is_rolled_back_and_its_rollback_is_shown,
+#   test_a_repaired_row_made_of_several_duplicates_is_written_in_the_place_of_the_newest
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", [COW, MOR])
 def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, tmp_path: Path, kind: str) -> None:
@@ -95,7 +95,7 @@ def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, 
         table.savepoints.restore()
 
 
-def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSession, tmp_path: Path) -> None:
+def test_only_the_newest_write_is_rolled_back_and_its_rollback_is_shown(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = upserted(spark, path, range(3))
     writes = [entry.instant for entry in reversed(table.history())]
@@ -125,7 +125,7 @@ def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSess
     assert names(table) == ["new", "v9"]
 
 
-def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dry_run_of_a_restore_shows_only_rows_of_the_restored_writes(spark: SparkSession, tmp_path: Path) -> None:
     """A write that began first and completed last stays, and one that differs by a microsecond differs."""
     path = tmp_path / "t"
     table = Table.create(spark, path, "id int, at timestamp", record_key="id", partition_by="id")
@@ -152,9 +152,7 @@ def test_a_dry_run_shows_the_rows_of_the_writes_that_are_taken_back_alone(spark:
 
 
 @pytest.mark.e2e
-def test_a_restore_takes_a_time_a_result_and_an_entry_and_shows_the_write_that_it_goes_back_to(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_restore_accepts_a_time_a_result_or_a_history_entry(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "t", "id int, n int", record_key="id")
     _, first, second, _ = (table.upsert([(1, n)], options={"hoodie.clean.automatic": "false"}) for n in range(4))
     entry = table.history()[1]

@@ -58,7 +58,7 @@ def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(
         table.df(as_of=saved.instant)
 
 
-def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_savepoint_lists_the_existing_ones(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(2))
     written = [entry.instant for entry in reversed(table.history())]
     with pytest.raises(merganser.MerganserError, match=rf"SAVEPOINT_INSTANT_UNKNOWN.*{written[1]}"):
@@ -70,7 +70,9 @@ def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
     table.savepoints.delete(written[0])
 
 
-def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_savepoint_snippets_print_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     python, find, restore, one_write = snippets(PAGE, "python")
     (saves,), (restores,) = (snippets(PAGE, "sql", section) for section in ("Savepoints", "Restore"))
     names: dict[str, object] = {}

@@ -36,8 +36,8 @@ LONG_S = 300
 
 # Guarantee (Concurrent writers): With eight writers in two processes, beside compactions, the table has exactly the
 #   writes that reported success, in commit order, and every read is the table after some commit. Also:
-#   test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_that_is_not_the_real_one
-def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_happened(
+#   test_the_judge_detects_lost_and_duplicate_rows_partial_commits_and_false_outcomes
+def test_eight_writers_in_two_processes_lose_and_duplicate_no_row_and_report_true_outcomes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     soak(spark, tmp_path)
@@ -158,7 +158,7 @@ class Story:
         return "\n".join(judge(TABLES[1], self.root, self.entries, self.final).wrong)
 
 
-def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_that_is_not_the_real_one(
+def test_the_judge_detects_lost_and_duplicate_rows_partial_commits_and_false_outcomes(
     tmp_path: Path,
 ) -> None:
     def story() -> Story:

@@ -61,7 +61,7 @@ def begin_write(timeline: Path) -> None:
     (timeline / "20240101000000000.deltacommit.requested").touch()
 
 
-def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(sql: Sql) -> None:
+def test_a_statement_with_a_failed_inline_compaction_is_committed_and_reports_it_on_request(sql: Sql) -> None:
     table = sql.create("mor", **{"hoodie.write.table.version": "6"})
     begin_write(sql.folder(table) / ".hoodie")
     with sql.settings(INLINE):
@@ -88,9 +88,7 @@ def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if
 
 
 @pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE", "saveAsTable"])
-def test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_and_the_error_if_wanted_says_so(
-    sql: Sql, statement: str
-) -> None:
+def test_a_replaced_table_with_a_failed_inline_compaction_has_the_new_rows(sql: Sql, statement: str) -> None:
     table = sql.create("mor", "id int, v string", ordering=None, **{"hoodie.write.table.version": "6"})
     sql.run(f"INSERT INTO {table} VALUES (1, 'a')")
     begin_write(sql.folder(table) / ".hoodie")
@@ -113,7 +111,7 @@ def test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_an
     assert sql.rows(table, "id, w") == [(1, "c")]
 
 
-def test_a_table_that_is_made_with_its_rows_and_then_cannot_be_compacted_is_there(sql: Sql, tmp_path: Path) -> None:
+def test_a_new_table_with_a_failed_inline_compaction_has_its_rows(sql: Sql, tmp_path: Path) -> None:
     # Spark's Python workers cannot import this module: what the function calls goes with it.
     begin = FunctionType(begin_write.__code__, {"os": os, "time": time})
     sql.spark.udf.register("another_write_begins", lambda folder: begin(Path(folder) / ".hoodie") or "a")
@@ -137,7 +135,7 @@ def test_a_table_that_is_made_with_its_rows_and_then_cannot_be_compacted_is_ther
 
 
 @pytest.mark.parametrize("op", ["scheduleandexecute", "scheduleAndExecute", "SCHEDULEANDEXECUTE"])
-def test_schedule_and_execute_by_path_in_any_case(sql: Sql, op: str) -> None:
+def test_schedule_and_execute_compacts_a_table_by_path_in_any_case(sql: Sql, op: str) -> None:
     table = logged(sql)
     call = f"call RUN_COMPACTION ( path => '{sql.folder(table)}' , op => '{op}' ) ;"
     ((_, files, state, *_),) = sql.run(call)
@@ -146,7 +144,7 @@ def test_schedule_and_execute_by_path_in_any_case(sql: Sql, op: str) -> None:
     assert sql.run(call) == []
 
 
-def test_execute_is_another_word_for_run_and_the_name_may_have_its_database(sql: Sql) -> None:
+def test_execute_compacts_like_run_and_the_table_may_have_its_database(sql: Sql) -> None:
     table = logged(sql)
     sql.run(f"CALL run_compaction(op => 'schedule', table => 'default.{table}')")
     assert len(sql.run(f"CALL run_compaction(op => 'execute', table => 'spark_catalog.default.{table}')")) == 1
@@ -154,7 +152,7 @@ def test_execute_is_another_word_for_run_and_the_name_may_have_its_database(sql:
     assert sql.rows(table) == ROWS
 
 
-def test_options_of_the_call_reach_the_compaction(sql: Sql) -> None:
+def test_options_of_the_call_change_the_compacted_file(sql: Sql) -> None:
     table = logged(sql)
     sql.run(
         f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}', "
@@ -179,7 +177,7 @@ def test_a_table_without_logs_has_nothing_to_compact(sql: Sql) -> None:
     assert len(sql.commits(table)) == 1
 
 
-def test_a_call_that_cannot_be_done_names_what_is_wrong_and_the_remedy(sql: Sql, tmp_path: Path) -> None:
+def test_a_wrong_call_is_refused_with_its_argument_and_the_remedy(sql: Sql, tmp_path: Path) -> None:
     table = sql.create("mor")
     copy = sql.create("cow")
 
@@ -218,7 +216,7 @@ def test_arguments_may_be_given_by_position(sql: Sql) -> None:
     assert (files, state) == (1, "COMPLETED")
 
 
-def test_the_instants_to_run_can_be_named_and_limited(sql: Sql) -> None:
+def test_run_takes_instants_and_a_limit_of_plans(sql: Sql) -> None:
     table = logged(sql)
     ((instant, *_),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
     assert sql.run(f"CALL run_compaction(op => 'run', table => '{table}', limit => 0)") == []
@@ -228,7 +226,7 @@ def test_the_instants_to_run_can_be_named_and_limited(sql: Sql) -> None:
     assert ran == instant
 
 
-def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sql) -> None:
+def test_help_lists_procedures_and_the_parameters_and_columns_of_one(sql: Sql) -> None:
     listed = [row[0] for row in sql.run("CALL help()")]
     assert listed == sorted(listed)
     documented = re.findall(r"^\| `(\w+)` \|", DOCS.split("## CALL")[1].split("\n## ")[0], re.MULTILINE)
@@ -244,19 +242,19 @@ def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sq
 
 
 @pytest.mark.parametrize("name", ["run_compactoin", "system.run_compactoin", "spark_catalog.system.run_compactoin"])
-def test_a_procedure_that_nobody_has_is_answered_with_those_there_are(sql: Sql, name: str) -> None:
+def test_an_unknown_procedure_is_refused_with_the_known_ones(sql: Sql, name: str) -> None:
     message = sql.fails(f"CALL {name}(op => 'run')")
     assert "PROCEDURE_UNKNOWN" in message
     assert name in message
     assert "run_compaction," in message
 
 
-def test_a_procedure_of_another_catalog_is_left_to_it(sql: Sql) -> None:
+def test_a_procedure_of_another_catalog_is_left_to_that_catalog(sql: Sql) -> None:
     message = sql.fails("CALL other.system.run_compaction(op => 'run')")
     assert "PROCEDURE_UNKNOWN" not in message
 
 
-def test_a_call_may_have_comments_lines_a_catalog_and_computed_values(sql: Sql) -> None:
+def test_a_call_accepts_comments_line_breaks_a_catalog_and_computed_values(sql: Sql) -> None:
     table = logged(sql)
     rows = sql.run(
         f"""-- what was written
@@ -283,7 +281,7 @@ def test_a_call_takes_the_parameters_of_its_statement(sql: Sql) -> None:
 
 
 @pytest.mark.since("4.0", reason="Spark has a CALL of its own, and variables")
-def test_a_call_is_executed_from_a_text_and_with_a_variable(sql: Sql) -> None:
+def test_execute_immediate_and_variables_run_a_call(sql: Sql) -> None:
     table = logged(sql)
     call = "EXECUTE IMMEDIATE 'CALL show_commits(table => :t, limit => :n)' USING"
     assert len(sql.run(f"{call} '{table}' AS t, 1 AS n")) == 1
@@ -294,7 +292,7 @@ def test_a_call_is_executed_from_a_text_and_with_a_variable(sql: Sql) -> None:
         sql.run("DROP TEMPORARY VARIABLE of_table")
 
 
-def test_statements_with_parameters_work_beside_the_extension(sql: Sql) -> None:
+def test_a_query_with_parameters_runs_with_the_extension(sql: Sql) -> None:
     table = logged(sql)
     chosen = sql.spark.sql(f"SELECT v FROM {table} WHERE id = :id", {"id": 2}).collect()
     assert [row.v for row in chosen] == ["b"]

@@ -31,7 +31,7 @@ def written(sql: Sql) -> str:
     return table
 
 
-def test_show_commits_tells_of_each_write_newest_first_with_its_counts(sql: Sql, written: str) -> None:
+def test_show_commits_lists_each_write_newest_first_with_its_counts(sql: Sql, written: str) -> None:
     newest, oldest = call(sql, "show_commits", table=written)
     assert oldest["commit_time"] < oldest["state_transition_time"] < newest["commit_time"]
     assert [row["action"] for row in (newest, oldest)] == ["deltacommit", "deltacommit"]
@@ -52,7 +52,7 @@ def test_rows_of_a_result_can_be_filtered_and_limited(sql: Sql, written: str) ->
     assert "no_such" in sql.fails(f"CALL show_commits(table => '{written}', filter => 'no_such = 1')")
 
 
-def test_the_partitions_and_files_of_a_write_are_shown(sql: Sql, written: str) -> None:
+def test_show_commit_partitions_and_files_list_those_of_one_write(sql: Sql, written: str) -> None:
     newest, oldest = (row["commit_time"] for row in call(sql, "show_commits", table=written))
     partitions = call(sql, "show_commit_partitions", table=written, instant_time=oldest)
     assert [(row["partition_path"], row["total_files_added"], row["total_records_inserted"]) for row in partitions] == [
@@ -76,7 +76,7 @@ def test_the_partitions_and_files_of_a_write_are_shown(sql: Sql, written: str) -
     assert "'instant_time'" in sql.fails(f"CALL show_commit_files(table => '{written}')")
 
 
-def test_compactions_are_shown_planned_and_done_and_the_timeline_has_all_of_it(sql: Sql, written: str) -> None:
+def test_show_compaction_and_show_timeline_list_planned_and_completed_compactions(sql: Sql, written: str) -> None:
     assert call(sql, "show_compaction", table=written) == []
     ((instant, *_),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{written}')")
     planned = {"timestamp": instant, "operation_size": 2, "state": "REQUESTED"}
@@ -97,7 +97,7 @@ def test_compactions_are_shown_planned_and_done_and_the_timeline_has_all_of_it(s
     assert len(call(sql, "show_timeline", table=written, startTime=instant)) == 1
 
 
-def test_the_newest_slices_are_shown_with_their_logs_and_those_of_an_instant(sql: Sql, written: str) -> None:
+def test_show_fsview_latest_lists_slices_with_their_logs_as_of_an_instant(sql: Sql, written: str) -> None:
     x, y = call(sql, "show_fsview_latest", table=written)
     assert (x["partition"], y["partition"]) == ("day=x", "day=y")
     assert (x["num_delta_files"], [log["size"] for log in x["delta_files"]]) == (1, [x["total_delta_file_size"]])
@@ -109,7 +109,7 @@ def test_the_newest_slices_are_shown_with_their_logs_and_those_of_an_instant(sql
     assert (then["partition"], then["num_delta_files"], then["delta_files"]) == ("day=y", 0, [])
 
 
-def test_a_table_is_described_and_its_properties_are_listed(sql: Sql, written: str) -> None:
+def test_describe_table_and_show_table_properties_return_the_stored_settings(sql: Sql, written: str) -> None:
     (details,) = call(sql, "describe_table", table=written)
     assert (details["type"], details["version"], details["merge_mode"]) == ("MERGE_ON_READ", 9, "EVENT_TIME_ORDERING")
     assert (details["record_key_fields"], details["partition_fields"]) == (["id"], ["day"])
@@ -123,7 +123,7 @@ def test_a_table_is_described_and_its_properties_are_listed(sql: Sql, written: s
     assert one["value"] == "MERGE_ON_READ"
 
 
-def test_a_table_is_made_at_a_path_and_rows_are_written_by_an_operation(sql: Sql, tmp_path: Path) -> None:
+def test_create_table_and_write_rows_make_a_table_at_a_path(sql: Sql, tmp_path: Path) -> None:
     path = (tmp_path / "fares").as_uri()
     made = sql.spark.sql(
         "CALL create_table(path => :path, columns => 'id string, fare double, ts bigint', "
@@ -148,7 +148,7 @@ def test_a_table_is_made_at_a_path_and_rows_are_written_by_an_operation(sql: Sql
     assert first["instant"] < again["instant"] < gone["instant"]
 
 
-def test_what_a_failed_write_left_is_rolled_back_on_demand(sql: Sql, written: str) -> None:
+def test_rollback_failed_writes_removes_a_pending_write(sql: Sql, written: str) -> None:
     timeline = sql.folder(written) / ".hoodie" / "timeline"
     (timeline / "20991231235959999.deltacommit.requested").touch()
     assert call(sql, "rollback_failed_writes", table=written) == [

@@ -43,7 +43,7 @@ EXPECTED = [(0, "n0", 5), (1, "newer", 6), (2, "n2", 5), (4, "n4", 5), (5, "n5",
 
 
 @pytest.mark.parametrize(("version", "kind"), BY_A_WRITE)
-def test_a_write_that_asks_for_it_upgrades_first_and_the_rows_stay(
+def test_a_write_with_auto_upgrade_upgrades_the_table_and_keeps_its_rows(
     spark: SparkSession, tmp_path: Path, version: str, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -64,7 +64,7 @@ def test_a_write_that_asks_for_it_upgrades_first_and_the_rows_stay(
 
 
 @pytest.mark.parametrize(("version", "kind"), BY_A_CALL)
-def test_call_upgrade_table_does_it_by_itself_and_hudi_reads_and_writes_the_table_on(
+def test_hudi_reads_and_writes_a_table_upgraded_by_call(
     spark: SparkSession, hudi: HudiEngine, tmp_path: Path, version: str, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -79,7 +79,9 @@ def test_call_upgrade_table_does_it_by_itself_and_hudi_reads_and_writes_the_tabl
 
 
 @pytest.mark.parametrize("version", ["6", "8"])
-def test_a_payload_class_becomes_what_it_means_at_version_9(spark: SparkSession, tmp_path: Path, version: str) -> None:
+def test_an_upgrade_replaces_a_payload_class_with_the_settings_of_version_9(
+    spark: SparkSession, tmp_path: Path, version: str
+) -> None:
     path, payload = tmp_path / "t", MODELS + "PartialUpdateAvroPayload"
     options = {KEY: "id", ORDERING: "ts", TYPE: MOR, PAYLOAD: payload}
     save(frame(spark, [(1, "a", 5), (2, "b", 5)], COLUMNS), path, {**options, VERSION: version})
@@ -106,9 +108,7 @@ def test_a_payload_class_whose_ordering_columns_are_missing_is_not_upgraded(
     assert rows_of(load(spark, path)) == [(1, "a", "1.2", "c")]
 
 
-def test_a_write_that_goes_on_is_left_alone_where_several_write_and_the_upgrade_waits_for_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_upgrade_is_refused_while_another_of_several_writers_is_writing(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     options = made(spark, path, "8", COW)
     instant = datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]

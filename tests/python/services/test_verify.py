@@ -57,7 +57,7 @@ def rewrite(spark: SparkSession, file: Path, folder: Path, change: Any) -> None:
 
 
 @pytest.mark.parametrize("options", [{TYPE: COW}, {TYPE: MOR, INDEX: "BUCKET", BUCKETS: "2"}, {TYPE: MOR}])
-def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_finding(
+def test_verify_finds_no_problem_after_writes_deletes_and_compactions(
     spark: SparkSession, tmp_path: Path, options: dict[str, str]
 ) -> None:
     path = tmp_path / "t"
@@ -77,14 +77,14 @@ def test_a_table_that_was_written_updated_deleted_from_and_compacted_has_no_find
 @pytest.mark.parametrize(
     "name", ["cow_partitioned_hive", "cow_timestamp_partition", "mor_v6", "mor_bucket", "mor_partial_merge"]
 )
-def test_a_table_that_hudi_wrote_has_no_finding(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_verify_finds_no_problem_in_a_table_of_hudi(spark: SparkSession, tmp_path: Path, name: str) -> None:
     shutil.copytree(TESTS / "golden" / name / "table", tmp_path / "t")
     result = Table.load(spark, str(tmp_path / "t")).inspect.verify()
     assert result.ok, result.to_string()
     assert result.file_groups_examined > 0
 
 
-def test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found(spark: SparkSession, tmp_path: Path) -> None:
+def test_verify_finds_uncommitted_missing_and_unreadable_files(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = write(spark, path, [(1, "a", 1, part) for part in "pqrs"])
     (orphan,) = base_files(path, "p")
@@ -106,7 +106,7 @@ def test_files_that_no_commit_names_that_are_gone_or_unreadable_are_found(spark:
     assert set(kinds(table.inspect.verify())) == {"missing_file", "unreadable_file"}
 
 
-def test_a_commit_that_cannot_be_read_is_found(spark: SparkSession, tmp_path: Path) -> None:
+def test_verify_finds_an_unreadable_commit(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, [(1, "a", 1, part) for part in "pq"])
     table = write(spark, path, [(1, "b", 2, "p")])
@@ -117,9 +117,7 @@ def test_a_commit_that_cannot_be_read_is_found(spark: SparkSession, tmp_path: Pa
     assert oldest.name in result.to_string()
 
 
-def test_keys_that_are_stored_twice_are_found_in_partitions_or_in_the_table_and_the_remedy_repairs_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_verify_finds_duplicate_keys_and_its_remedy_repairs_them(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p"), (3, "c", 1, "p")], **AGAIN)
     table = write(spark, path, [(1, "c", 2, "p"), (3, "q", 1, "q")], **AGAIN)
@@ -134,7 +132,7 @@ def test_keys_that_are_stored_twice_are_found_in_partitions_or_in_the_table_and_
     assert of_table.detail.endswith("in the table: 1, 3")
 
 
-def test_rows_in_the_wrong_place_and_rows_without_a_key_are_found(spark: SparkSession, tmp_path: Path) -> None:
+def test_verify_finds_misplaced_rows_and_rows_without_a_key(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     options = {INDEX: "BUCKET", BUCKETS: "2"}
     table = write(spark, path, [(i, "a", 1, part) for i in range(20) for part in "pq"], **options)
@@ -157,7 +155,7 @@ def test_rows_in_the_wrong_place_and_rows_without_a_key_are_found(spark: SparkSe
     assert found["record_count"] == 1
 
 
-def test_key_columns_of_another_key_or_null_are_found_also_beside_logs(spark: SparkSession, tmp_path: Path) -> None:
+def test_verify_finds_rows_whose_key_columns_contradict_their_key(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = write(spark, path, [(i, "a", 1, "p") for i in range(5)], **{TYPE: MOR})
     write(spark, path, [(1, "b", 2, "p")])
@@ -171,7 +169,7 @@ def test_key_columns_of_another_key_or_null_are_found_also_beside_logs(spark: Sp
     assert (found["null_key"], found["other_key"]) == (1, 2)
 
 
-def test_a_sample_is_examined_and_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_verify_examines_a_sample_and_returns_its_file_groups(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = write(spark, path, [(i, "a", 1, "p") for i in range(40)], **{INDEX: "BUCKET", BUCKETS: "8"})
     result = table.inspect.verify(sample=3)
@@ -184,7 +182,7 @@ def test_a_sample_is_examined_and_named(spark: SparkSession, tmp_path: Path) -> 
         table.inspect.verify(sample=0)
 
 
-def test_the_page_runs_and_the_command_exits_with_1_where_something_is_wrong(
+def test_the_verify_snippets_run_and_the_command_exits_with_1_on_problems(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
@@ -213,9 +211,7 @@ def test_the_page_runs_and_the_command_exits_with_1_where_something_is_wrong(
     )
 
 
-def test_older_slices_are_merged_again_and_compared_with_what_a_compaction_made_of_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_verify_compares_older_slices_with_their_compaction(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = write(spark, path, [(1, "a", 1, "p"), (2, "a", 1, "p")], **{TYPE: MOR})
     table = write(spark, path, [(1, "b", 2, "p"), (2, "late", 0, "p")])
@@ -232,7 +228,7 @@ def test_older_slices_are_merged_again_and_compared_with_what_a_compaction_made_
 
 
 @pytest.mark.parametrize("version", ["6", "8", "9"])
-def test_a_slice_that_a_savepoint_retained_is_not_compared_with_a_compaction_of_a_later_slice(
+def test_verify_does_not_compare_a_saved_slice_with_a_later_slices_compaction(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     path = tmp_path / "t"
@@ -254,7 +250,7 @@ def test_a_slice_that_a_savepoint_retained_is_not_compared_with_a_compaction_of_
     assert "1 of these were not compared with the next compaction" in result.detail
 
 
-def test_what_needs_no_choice_is_repaired_and_the_result_is_what_is_left(
+def test_verify_with_repair_fixes_duplicates_and_uncommitted_files(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t"

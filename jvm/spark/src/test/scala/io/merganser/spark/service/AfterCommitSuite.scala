@@ -20,8 +20,8 @@ import scala.util.Try
 
 // Guarantee (Failures): A committed write has succeeded: a later failure is in its result and in the log, and no
 //   message asks to write again. Also:
-//   test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so,
-//   test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_and_the_error_if_wanted_says_so,
+//   test_a_statement_with_a_failed_inline_compaction_is_committed_and_reports_it_on_request,
+//   test_a_replaced_table_with_a_failed_inline_compaction_has_the_new_rows,
 //   test_a_failed_inline_compaction_leaves_the_write_committed_and_is_reported
 /** What follows a commit fails, and the write has succeeded nevertheless. */
 final class AfterCommitSuite extends TableSuite with LocalSession {

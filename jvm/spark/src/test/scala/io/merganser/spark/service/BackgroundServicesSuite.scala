@@ -19,7 +19,7 @@ import scala.util.Random
 
 // Guarantee (Concurrent writers): Background services change no row and block no single writer of their session; a
 //   failed one is repeated and shown, and they end with the session, the table or a minute without work. Also:
-//   test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop
+//   test_background_services_run_beside_writes_until_they_are_stopped
 /** Services beside the writes of their session, which have the settings of a single writer. */
 final class BackgroundServicesSuite extends TableSuite with LocalSession {
 

@@ -15,8 +15,8 @@ import scala.util.Random
 
 // Guarantee (Counts, dry runs and explanations): A dry run has the counts, files and rows of the write, statement or
 //   service that follows, on every kind of table, and creates nothing. Also:
-//   test_a_statement_is_counted_and_shown_as_it_then_does, test_each_service_says_what_it_would_do_and_does_nothing,
-//   DryRunKindsSuite
+//   test_a_dry_run_of_a_statement_has_its_counts_and_rows,
+//   test_a_dry_run_of_each_service_lists_its_steps_and_changes_nothing, DryRunKindsSuite
 /** A dry run says what the write that follows does, and leaves no trace. */
 final class DryRunSuite extends TableSuite with LocalSession {
 

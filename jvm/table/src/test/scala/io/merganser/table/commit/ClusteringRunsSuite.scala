@@ -13,7 +13,7 @@ import io.merganser.table.timeline.{Action, ClusteringPlan, CommitMetadata, Inst
 //   ClusteringFaultsSuite
 // Guarantee (Failures): A process killed in an inline clustering blocks no writer: after its heartbeat has expired, the
 //   next write removes the clustering; a scheduled one stays. Also:
-//   test_a_reader_of_a_table_whose_writer_was_killed_sees_old_or_new_rows_and_the_next_writer_repairs_it
+//   test_readers_of_a_killed_writers_table_see_old_or_new_rows_and_the_next_write_repairs_it
 /** Clusterings on the timeline: who runs one, what other writes may do meanwhile, and how one is rolled back. */
 final class ClusteringRunsSuite extends TableSuite {
 

@@ -22,7 +22,7 @@ import scala.util.Try
 
 // Guarantee (Failures): Of several runners of one compaction one succeeds: a live one is left alone, a dead one
 //   replaced, and none removes another's files. Also:
-//   test_a_runner_that_is_killed_in_a_compaction_is_waited_for_while_its_heart_beats_and_then_replaced
+//   test_a_killed_runners_compaction_is_taken_over_after_its_heartbeat_expires
 /** Several runners of one scheduled compaction: one of them succeeds, and nobody's files are lost. */
 final class CompactionRunsSuite extends TableSuite {
 

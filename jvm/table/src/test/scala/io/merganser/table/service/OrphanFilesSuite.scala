@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 // Guarantee (Repairs and restores): Removing orphan files deletes no file of a commit, a savepoint, a pending instant
 //   or a running write, nor one of unknown origin; the next removal completes one that failed. Also:
-//   test_orphan_files_are_shown_with_their_age_and_removed_on_request
+//   test_remove_orphan_files_lists_orphans_by_age_and_removes_them
 /** Only files are removed of which it is certain that no commit names them. */
 final class OrphanFilesSuite extends TableSuite with CleaningFixture {
 

@@ -15,7 +15,7 @@ import scala.util.{Failure, Random, Try}
 
 // Guarantee (Repairs and restores): A restore gives the rows that time travel read before, on every path, in every
 //   version and on both types of tables; a time whose writes are archived or taken back is refused. Also:
-//   test_a_restore_takes_a_time_a_result_and_an_entry_and_shows_the_write_that_it_goes_back_to
+//   test_a_restore_accepts_a_time_a_result_or_a_history_entry
 /** Restores and rollbacks of completed writes: what the table has afterwards, and what refuses them. */
 final class RestoreSuite extends TableSuite with RestoreFixture {
 

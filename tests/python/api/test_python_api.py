@@ -384,7 +384,7 @@ def test_the_error_for_a_wrong_argument_names_the_right_one(spark: SparkSession,
 
 
 # Guarantee (SQL and sessions): A folder with other contents becomes no table unless it is named explicitly. Also:
-#   test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else
+#   test_create_table_uses_a_leftover_folder_only_if_location_names_it
 def test_no_call_makes_a_table_of_a_folder_with_other_files(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     frame = rows((1, "a", 1, 1.0))

@@ -144,7 +144,7 @@ def test_strings_for_a_number_column_are_refused_unless_the_option_makes_it_a_st
 # Guarantee (Writes): A job can keep writing without a column that was added later, by path, by name (Spark 4) and by
 #   the stars of a `MERGE`; stored values stay. Also:
 #   test_a_writer_by_name_may_omit_columns_added_later_but_no_others,
-#   test_merge_stars_go_on_without_columns_that_were_added_after_the_table_was_made
+#   test_merge_stars_keep_columns_added_later_that_the_source_lacks
 def test_a_writer_by_path_may_omit_columns_added_later(
     spark: SparkSession, sql: Sql, tmp_path: Path, kind: str
 ) -> None:

@@ -112,8 +112,8 @@ PROGRAM = """
 
 # Guarantee (SQL and sessions): Statements on Delta and Iceberg tables are left to them, in either order of the
 #   extensions; other formats' statements and the format `hudi` are refused with what to write. Also:
-#   test_the_format_hudi_without_hudis_jar_is_refused_with_the_format_to_write,
-#   test_statements_of_other_formats_are_refused_with_what_to_write_instead
+#   test_the_format_hudi_without_hudis_jar_is_refused_with_our_format_as_remedy,
+#   test_statements_of_other_formats_are_refused_with_their_replacement
 def test_statements_on_delta_and_iceberg_tables_are_theirs_in_either_order_of_the_extensions(tmp_path: Path) -> None:
     program = tmp_path / "formats.py"
     program.write_text(textwrap.dedent(PROGRAM))

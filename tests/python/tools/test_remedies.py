@@ -20,7 +20,7 @@ HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
 #: What messages name as a way on, and the test that runs it.
 RUN = {
     "INSERT": "test_sql_inserts.py::test_insert_into_a_partition_adds_rows_to_it",
-    "UPDATE": "test_statement_results.py::test_update_changes_the_rows_that_its_condition_names",
+    "UPDATE": "test_statement_results.py::test_update_changes_the_rows_that_match_its_condition",
     "MERGE": "test_statement_results.py::test_merge_updates_matched_rows_and_inserts_new_ones",
     "UPDATE SET": "test_statement_results.py::test_merge_updates_matched_rows_and_inserts_new_ones",
     "ALTER TABLE … DROP PARTITION": HERE,
@@ -30,7 +30,7 @@ RUN = {
     "DROP TABLE": HERE,
     "SHOW PARTITIONS": HERE,
     "VERSION AS OF": HERE,
-    "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
+    "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_returns_the_rows_of_that_time",
     "CALL dry_run": "test_dry_runs.py::test_a_dry_run_of_a_statement_has_its_counts_and_rows",
     "CALL dry_run_service": "test_dry_runs.py::test_a_dry_run_of_each_service_lists_its_steps_and_changes_nothing",
     "CALL run_statement": "test_transactions.py::"

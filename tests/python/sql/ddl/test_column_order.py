@@ -33,7 +33,7 @@ def lake(sql: Sql, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(("place", "kind"), [("session", "cow"), ("folders", "mor")])
-def test_a_table_that_is_declared_has_its_partition_columns_last_and_inserts_by_position_follow(
+def test_a_declared_table_has_its_partition_columns_last_for_inserts_by_position(
     sql: Sql, lake: str, place: str, kind: str
 ) -> None:
     t = sql.name() if place == "session" else f"{lake}.declared"
@@ -55,7 +55,7 @@ def test_a_table_that_is_declared_has_its_partition_columns_last_and_inserts_by_
     assert sql.rows(t) == [(3, "a3", 7, "d1"), (4, "a4", 8, "d4"), (5, "a5", 9, "d5")]
 
 
-def test_all_columns_of_a_parquet_table_of_the_same_declaration_are_inserted_into_theirs(sql: Sql) -> None:
+def test_insert_select_star_from_a_parquet_table_keeps_each_value_in_its_column(sql: Sql) -> None:
     plain, t = sql.name(), sql.name()
     declared = "(k int, day string, label string) USING {} PARTITIONED BY (day)"
     sql.run(f"CREATE TABLE {plain} {declared.format('parquet')}")
@@ -65,7 +65,7 @@ def test_all_columns_of_a_parquet_table_of_the_same_declaration_are_inserted_int
     assert sql.rows(t, "k, day, label") == [(1, "d1", "a1")]
 
 
-def test_tables_of_queries_and_frames_have_them_last_with_each_value_in_its_column(sql: Sql, lake: str) -> None:
+def test_tables_of_queries_and_frames_have_their_partition_columns_last(sql: Sql, lake: str) -> None:
     sql.run(f"CREATE NAMESPACE {lake}.n")
     by = "USING merganser PARTITIONED BY (hour, day) TBLPROPERTIES (primaryKey = 'k', type = 'mor')"
     made = {name: sql.name() for name in ("query", "replaced", "frame", "saved", "named", "like", "located")}
@@ -120,7 +120,7 @@ def test_columns_that_rows_and_merges_bring_come_before_the_partition_columns(sq
     assert sql.rows(t) == [(1, "m", 6, "y", "d1"), (2, "a2", 7, "z", "d2")]
 
 
-def test_a_table_by_path_keeps_the_order_of_its_frame_also_under_a_name(sql: Sql, tmp_path: Path) -> None:
+def test_a_table_by_path_keeps_its_frames_column_order_under_a_name(sql: Sql, tmp_path: Path) -> None:
     path, named = str(tmp_path / "t"), sql.name()
     options = {"hoodie.datasource.write.recordkey.field": "k", "hoodie.datasource.write.partitionpath.field": "day"}
     sql.spark.sql("SELECT 1 AS k, 'd1' AS day, 'a1' AS label").write.format("merganser").options(**options).save(path)

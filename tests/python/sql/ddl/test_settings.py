@@ -32,7 +32,7 @@ def set_to(sql: Sql, **settings: str) -> Iterator[None]:
             sql.run(f"RESET {name}")
 
 
-def test_set_counts_for_tables_that_are_created_and_stays_with_them(sql: Sql) -> None:
+def test_settings_of_the_session_are_stored_in_a_new_table(sql: Sql) -> None:
     with set_to(
         sql, hoodie__write__table__version="8", hoodie__datasource__write__payload__class=MODELS + "AWSDmsAvroPayload"
     ):
@@ -53,7 +53,7 @@ def test_set_does_not_override_what_a_table_stores(sql: Sql) -> None:
     assert sql.rows(name) == [(1, 1, "a"), (2, 0, "b")]
 
 
-def test_set_names_what_inserts_do_and_a_table_property_does_too(sql: Sql) -> None:
+def test_a_session_setting_and_a_table_property_set_the_operation_of_inserts(sql: Sql) -> None:
     merging = sql.create("cow", **{"hoodie.spark.sql.insert.into.operation": "upsert"})
     plain = sql.create("cow")
     for name in (merging, plain):
@@ -70,7 +70,7 @@ def test_set_names_what_inserts_do_and_a_table_property_does_too(sql: Sql) -> No
 
 @pytest.mark.parametrize("version", ["6", "8"])
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_table_of_an_older_version_stays_so_and_another_version_is_refused(
+def test_writes_keep_a_tables_older_version_and_refuse_another_one(
     spark: SparkSession, tmp_path: Path, kind: str, version: str
 ) -> None:
     path, made = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: kind}
@@ -83,7 +83,7 @@ def test_a_table_of_an_older_version_stays_so_and_another_version_is_refused(
 
 
 @pytest.mark.parametrize("version", ["6", "8"])
-def test_the_payloads_own_ordering_field_is_the_tables_where_none_is_named(
+def test_a_table_without_ordering_fields_uses_its_payloads_ordering_field(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     options = {KEY: "id", TYPE: MOR, VERSION: version, PAYLOAD: MODELS + "DefaultHoodieRecordPayload"}

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize(("kind", "scheme"), [("cow", ""), ("mor", "file:")])
-def test_every_statement_takes_a_table_by_its_path(sql: Sql, tmp_path: Path, kind: str, scheme: str) -> None:
+def test_every_statement_accepts_a_table_by_its_path(sql: Sql, tmp_path: Path, kind: str, scheme: str) -> None:
     place = tmp_path / "by path"
     options = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.datasource.write.partitionpath.field": "p"}
     frame = sql.spark.createDataFrame([(1, 1, "x"), (2, 1, "y")], "id int, ts bigint, p string")
@@ -48,7 +48,7 @@ def test_every_statement_takes_a_table_by_its_path(sql: Sql, tmp_path: Path, kin
     assert sql.spark.table(t).count() == 0
 
 
-def test_a_path_that_is_no_table_is_named(sql: Sql, tmp_path: Path) -> None:
+def test_a_statement_on_a_path_without_a_table_is_an_error_that_names_the_path(sql: Sql, tmp_path: Path) -> None:
     for statement in ("SELECT * FROM {}", "INSERT INTO {} VALUES (1)", "DELETE FROM {}", "DESCRIBE TABLE {}"):
         message = sql.fails(statement.format(f"merganser.`{tmp_path}/none`"))
         assert "PATH_IS_NO_TABLE" in message
@@ -70,7 +70,9 @@ def lake(sql: Sql, tmp_path: Path) -> Iterator[str]:
 
 
 @each_kind
-def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, tmp_path: Path, kind: str) -> None:
+def test_a_catalog_of_folders_creates_and_lists_namespaces_and_tables(
+    sql: Sql, lake: str, tmp_path: Path, kind: str
+) -> None:
     sql.run(f"CREATE NAMESPACE {lake}.birds COMMENT 'with wings'")
     sql.run(f"CREATE NAMESPACE {lake}.birds.wild")
     t = f"{lake}.birds.ducks"
@@ -122,9 +124,7 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     assert sql.run(f"SHOW NAMESPACES IN {lake}") == []
 
 
-def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their_paths(
-    sql: Sql, lake: str, tmp_path: Path
-) -> None:
+def test_a_catalog_of_folders_creates_tables_from_queries_and_frames(sql: Sql, lake: str, tmp_path: Path) -> None:
     keyed = "TBLPROPERTIES (primaryKey = 'id')"
     sql.run(f"USE {lake}")
     sql.run(f"CREATE TABLE made {keyed} AS SELECT 1 id, 'a' v")
@@ -152,7 +152,7 @@ def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their
     assert "TABLE_OR_VIEW_NOT_FOUND" in sql.fails("SELECT * FROM placed")
 
 
-def test_a_replaced_table_is_declared_anew_in_a_catalog_of_folders(sql: Sql, lake: str) -> None:
+def test_a_replaced_table_in_a_catalog_of_folders_has_its_new_types_and_comment(sql: Sql, lake: str) -> None:
     made = "USING merganser TBLPROPERTIES (primaryKey = 'id')"
     sql.run(f"CREATE NAMESPACE {lake}.ns")
     sql.run(f"CREATE TABLE {lake}.ns.t (id int, c varchar(3), n tinyint) {made}")
@@ -162,14 +162,14 @@ def test_a_replaced_table_is_declared_anew_in_a_catalog_of_folders(sql: Sql, lak
     assert ("Comment", "new", "") in sql.run(f"DESCRIBE TABLE EXTENDED {lake}.ns.t")
 
 
-def test_dropping_a_namespace_leaves_files_of_others(sql: Sql, lake: str, tmp_path: Path) -> None:
+def test_dropping_a_namespace_with_other_files_is_refused(sql: Sql, lake: str, tmp_path: Path) -> None:
     raw = tmp_path / "lake" / "raw"
     sql.spark.range(1).write.parquet(str(raw))
     assert "SCHEMA_NOT_EMPTY" in sql.fails(f"DROP NAMESPACE {lake}.raw CASCADE")
     assert list(raw.glob("*.parquet"))
 
 
-def test_a_catalog_without_a_warehouse_says_which_setting_is_missing(sql: Sql) -> None:
+def test_a_catalog_without_a_warehouse_is_refused_with_the_missing_setting(sql: Sql) -> None:
     sql.spark.conf.set("spark.sql.catalog.nowhere", "io.merganser.spark.MerganserLakeCatalog")
     message = sql.fails("SHOW TABLES IN nowhere")
     assert "CATALOG_WAREHOUSE_MISSING" in message
@@ -180,7 +180,7 @@ def test_a_catalog_without_a_warehouse_says_which_setting_is_missing(sql: Sql) -
 
 
 @each_kind
-def test_tables_of_other_formats_are_merged_into_ours_and_filled_from_them(sql: Sql, kind: str) -> None:
+def test_tables_of_other_formats_are_sources_and_targets_of_merges_and_inserts(sql: Sql, kind: str) -> None:
     ours, theirs = sql.create(kind), sql.name()
     sql.run(f"CREATE TABLE {theirs} (id int, ts bigint, v string) USING parquet")
     sql.run(f"INSERT INTO {theirs} VALUES (1, 5, 'a'), (2, 5, 'b')")
@@ -320,7 +320,7 @@ HIVE = """
 
 
 @pytest.mark.extensive
-def test_tables_live_in_a_hive_metastore(tmp_path: Path) -> None:
+def test_a_hive_metastore_stores_tables(tmp_path: Path) -> None:
     program = tmp_path / "hive.py"
     program.write_text(textwrap.dedent(HIVE.format(jar=str(jar_for(pyspark_version)), folder=tmp_path)))
     environment = {**os.environ, "PYTHONPATH": "", "SPARK_LOCAL_IP": "127.0.0.1"}

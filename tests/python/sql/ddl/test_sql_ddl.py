@@ -31,7 +31,7 @@ def ids(sql: Sql, table: str) -> list[int]:
 
 
 @each_kind
-def test_truncate_removes_all_rows_in_one_replacecommit_and_rows_may_come_again(sql: Sql, kind: str) -> None:
+def test_truncate_removes_all_rows_in_one_replacecommit(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
     sql.run(f"TRUNCATE TABLE {table}")
@@ -42,7 +42,7 @@ def test_truncate_removes_all_rows_in_one_replacecommit_and_rows_may_come_again(
 
 
 @each_kind
-def test_partitions_are_shown_truncated_and_dropped_by_all_or_some_of_their_values(sql: Sql, kind: str) -> None:
+def test_show_truncate_and_drop_partition_match_all_or_some_values(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     assert sql.run(f"SHOW PARTITIONS {table}") == [
         ("region=eu/day=2024-01-01",),
@@ -65,7 +65,7 @@ def test_partitions_are_shown_truncated_and_dropped_by_all_or_some_of_their_valu
     assert sql.rows(table) == []
 
 
-def test_a_partition_that_is_not_there_is_an_error_unless_said_otherwise(sql: Sql) -> None:
+def test_dropping_a_missing_partition_is_an_error_without_if_exists(sql: Sql) -> None:
     table = filled(sql, "cow")
     drop = f"ALTER TABLE {table} DROP {{}} PARTITION (region = 'asia', day = '2024-01-01')"
     assert "PARTITIONS_NOT_FOUND" in sql.fails(drop.format(""))
@@ -81,7 +81,7 @@ def test_a_partition_that_is_not_there_is_an_error_unless_said_otherwise(sql: Sq
 
 
 @each_kind
-def test_settings_of_writes_become_the_tables_defaults_and_the_users_own_words_are_kept(sql: Sql, kind: str) -> None:
+def test_alter_table_stores_write_settings_and_custom_properties(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     operation = "hoodie.spark.sql.insert.into.operation"
@@ -109,7 +109,7 @@ def test_settings_of_writes_become_the_tables_defaults_and_the_users_own_words_a
         ("hoodie.table.version", "8"),
     ],
 )
-def test_what_rows_depend_on_is_refused_by_name(sql: Sql, key: str, value: str) -> None:
+def test_alter_table_refuses_properties_that_stored_rows_depend_on(sql: Sql, key: str, value: str) -> None:
     table = sql.create("cow")
     before = properties(sql.folder(table))
     message = sql.fails(f"ALTER TABLE {table} SET TBLPROPERTIES ('{key}' = '{value}', 'team' = 'birds')")
@@ -121,7 +121,7 @@ def test_what_rows_depend_on_is_refused_by_name(sql: Sql, key: str, value: str) 
 
 
 @each_kind
-def test_a_replaced_table_has_the_columns_of_what_replaces_it(sql: Sql, kind: str) -> None:
+def test_a_replaced_table_has_the_columns_of_its_new_query(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, v int, p string", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b')")
     sql.run(f"UPDATE {table} SET v = 3 WHERE id = 1")
@@ -137,14 +137,14 @@ def test_a_replaced_table_has_the_columns_of_what_replaces_it(sql: Sql, kind: st
     assert [name for name, *_ in sql.run(f"SHOW COLUMNS IN {table}")] == ["id", "z"]
 
 
-def test_a_property_that_is_not_there_may_be_removed_whatever_its_name(sql: Sql) -> None:
+def test_unset_if_exists_ignores_a_missing_property(sql: Sql) -> None:
     table = sql.create("cow")
     before = sql.run(f"SHOW TBLPROPERTIES {table}")
     sql.run(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ('time')")
     assert sql.run(f"SHOW TBLPROPERTIES {table}") == before
 
 
-def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -> None:
+def test_alter_table_refuses_unknown_and_invalid_settings(sql: Sql) -> None:
     table = sql.create("cow")
     alter = f"ALTER TABLE {table} SET TBLPROPERTIES ('{{}}' = '{{}}')"
     assert "UNKNOWN_OPTION" in sql.fails(alter.format("hoodie.index.typ", "SIMPLE"))
@@ -154,7 +154,7 @@ def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -
 
 
 @each_kind
-def test_a_renamed_table_keeps_its_rows_and_is_written_to(sql: Sql, kind: str) -> None:
+def test_a_renamed_table_keeps_its_rows_and_accepts_writes(sql: Sql, kind: str) -> None:
     table, other = sql.create(kind), sql.name()
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     sql.run(f"ALTER TABLE {table} RENAME TO {other}")
@@ -164,7 +164,7 @@ def test_a_renamed_table_keeps_its_rows_and_is_written_to(sql: Sql, kind: str) -
     assert properties(sql.folder(other))["hoodie.table.name"] == other
 
 
-def test_comments_are_set_and_taken_away(sql: Sql) -> None:
+def test_comments_are_set_and_removed(sql: Sql) -> None:
     table = sql.create("cow")
 
     def comment() -> str | None:
@@ -181,7 +181,7 @@ def test_comments_are_set_and_taken_away(sql: Sql) -> None:
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
-def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql) -> None:
+def test_describe_show_columns_and_show_create_table_return_the_declaration(sql: Sql) -> None:
     table = sql.name()
     sql.run(
         f"CREATE TABLE {table} (id int COMMENT 'the key', ts bigint, code varchar(3), p string) USING merganser "
@@ -203,7 +203,7 @@ def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql
     assert dict(sql.run(f"SHOW TBLPROPERTIES {other}"))["team"] == "birds"
 
 
-def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> None:
+def test_describe_of_a_partition_shows_its_location_and_size(sql: Sql) -> None:
     table = filled(sql, "mor")
     one = "PARTITION (region = 'eu', day = '2024-01-01')"
     assert [r[0] for r in sql.run(f"DESCRIBE TABLE {table} {one}")][:4] == ["id", "ts", "region", "day"]
@@ -216,7 +216,7 @@ def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> No
 
 
 @each_kind
-def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
+def test_timestamp_as_of_returns_the_rows_of_that_time(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     time.sleep(0.01)
@@ -231,7 +231,7 @@ def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> Non
 
 
 @each_kind
-def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_itself(
+def test_replace_as_select_keeps_partitions_and_location_and_may_read_its_own_table(
     sql: Sql, kind: str, tmp_path
 ) -> None:
     table = sql.name()
@@ -251,7 +251,7 @@ def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_i
 
 @pytest.mark.parametrize("feature", ["hoodie.keygen.datetime.parser.class=a.Parser", "hoodie.some.new.feature=1"])
 @pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
-def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
+def test_alter_and_rename_of_an_unwritable_table_change_nothing(
     sql: Sql, tmp_path: Path, catalog: str, feature: str
 ) -> None:
     if catalog == "lake":
@@ -282,7 +282,7 @@ def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
         assert sql.rows(other) == []
 
 
-def test_a_rename_that_the_catalog_refuses_leaves_the_tables_own_name(sql: Sql) -> None:
+def test_a_rename_refused_by_the_catalog_keeps_the_stored_name(sql: Sql) -> None:
     table, taken = sql.create("cow"), sql.create("cow")
     file = sql.folder(table) / ".hoodie" / "hoodie.properties"
     sql.fails(f"ALTER TABLE {table} RENAME TO {taken}")
@@ -290,7 +290,7 @@ def test_a_rename_that_the_catalog_refuses_leaves_the_tables_own_name(sql: Sql) 
     assert sql.rows(table) == []
 
 
-def test_every_change_of_a_table_waits_for_the_lock_that_the_session_describes(sql: Sql, tmp_path: Path) -> None:
+def test_every_change_of_a_table_waits_for_the_sessions_lock(sql: Sql, tmp_path: Path) -> None:
     table, older = sql.create("mor", "id int, v string", ordering=None), tmp_path / "older"
     sql.run(f"INSERT INTO {table} VALUES (1, 'a')")
     sql.run(f"UPDATE {table} SET v = 'b'")

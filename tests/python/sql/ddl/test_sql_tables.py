@@ -30,7 +30,7 @@ OPTIONS = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.table.orderi
 
 
 @pytest.mark.parametrize(("kind", "name"), [("cow", "COPY_ON_WRITE"), ("mor", "MERGE_ON_READ")])
-def test_create_table_keeps_what_tblproperties_say_in_the_tables_own_properties(sql: Sql, kind: str, name: str) -> None:
+def test_create_table_stores_tblproperties_in_hoodie_properties(sql: Sql, kind: str, name: str) -> None:
     table = sql.create(kind, by="")
     stored = properties(sql.folder(table))
     assert stored["hoodie.table.type"] == name
@@ -44,7 +44,7 @@ def test_create_table_keeps_what_tblproperties_say_in_the_tables_own_properties(
     assert sql.rows(table) == []
 
 
-def test_create_table_takes_the_older_name_of_the_ordering_field_and_hudis_full_names(sql: Sql) -> None:
+def test_create_table_accepts_precombinefield_and_hudis_full_names(sql: Sql) -> None:
     older = sql.create("mor", ordering=None, preCombineField="ts")
     assert properties(sql.folder(older))["hoodie.table.ordering.fields"] == "ts"
     full = sql.name()
@@ -82,7 +82,7 @@ def test_a_table_partitioned_by_two_columns_has_a_folder_for_each_pair_of_values
     assert sql.run(f"SELECT id FROM {table} WHERE region = 'us' AND day = DATE'2024-01-02'") == [(2,)]
 
 
-def test_partitions_are_plain_folders_when_the_table_says_so(sql: Sql) -> None:
+def test_partitions_are_plain_folders_if_hive_style_is_disabled(sql: Sql) -> None:
     plain = {"hoodie.datasource.write.hive_style_partitioning": "false"}
     table = sql.create("cow", "id int, ts bigint, region string", by="region", **plain)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'eu')")
@@ -90,7 +90,7 @@ def test_partitions_are_plain_folders_when_the_table_says_so(sql: Sql) -> None:
 
 
 @each_kind
-def test_a_location_that_is_new_becomes_an_external_table_whose_files_stay_when_it_is_dropped(
+def test_a_table_at_a_new_location_is_external_and_its_files_outlive_a_drop(
     sql: Sql, kind: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "outside"
@@ -105,7 +105,7 @@ def test_a_location_that_is_new_becomes_an_external_table_whose_files_stay_when_
 
 
 @pytest.mark.parametrize("columns", ["", "(id int, ts bigint, v string)"])
-def test_a_location_that_holds_a_table_is_taken_with_its_columns_settings_and_rows(
+def test_create_table_at_the_location_of_a_table_takes_its_columns_settings_and_rows(
     sql: Sql, columns: str, tmp_path: Path
 ) -> None:
     frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
@@ -118,7 +118,7 @@ def test_a_location_that_holds_a_table_is_taken_with_its_columns_settings_and_ro
     assert sql.rows(table) == [(1, 5, "a")]
 
 
-def test_a_location_that_holds_a_table_of_other_settings_or_columns_is_refused(sql: Sql, tmp_path: Path) -> None:
+def test_create_table_over_a_table_with_other_settings_or_columns_is_refused(sql: Sql, tmp_path: Path) -> None:
     frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
     frame.write.format("merganser").options(**OPTIONS).save(str(tmp_path / "t"))
     table = sql.name()
@@ -141,7 +141,7 @@ def test_a_location_that_holds_a_table_of_other_settings_or_columns_is_refused(s
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
 
 
-def test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else(sql: Sql, tmp_path: Path) -> None:
+def test_create_table_uses_a_leftover_folder_only_if_location_names_it(sql: Sql, tmp_path: Path) -> None:
     table = sql.name()
     warehouse = sql.spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
     frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
@@ -179,7 +179,7 @@ def test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else(sql
     assert "'a.csv'" in message
 
 
-def test_a_table_is_not_dropped_by_its_path_and_the_statement_says_so(sql: Sql, tmp_path: Path) -> None:
+def test_drop_table_by_path_is_refused(sql: Sql, tmp_path: Path) -> None:
     place = tmp_path / "t"
     sql.spark.createDataFrame([(1, 5, "a")], FRAME).write.format("merganser").options(**OPTIONS).save(str(place))
     for words in ("TABLE", "TABLE IF EXISTS"):
@@ -191,9 +191,7 @@ def test_a_table_is_not_dropped_by_its_path_and_the_statement_says_so(sql: Sql, 
     assert "TABLE_OR_VIEW_NOT_FOUND" in sql.fails(f"DROP TABLE merganser.`{place}/none`")
 
 
-def test_a_table_by_location_or_path_shows_its_settings_and_the_statement_shown_makes_another(
-    sql: Sql, tmp_path: Path
-) -> None:
+def test_show_create_table_of_a_location_or_path_creates_an_equal_table(sql: Sql, tmp_path: Path) -> None:
     place = tmp_path / "t"
     sql.spark.createDataFrame([(1, 5, "a")], FRAME).write.format("merganser").partitionBy("v").options(
         **OPTIONS, **{"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.index.type": "BUCKET"}
@@ -225,7 +223,7 @@ def test_a_table_by_location_or_path_shows_its_settings_and_the_statement_shown_
         assert made.get(key) == first.get(key), key
 
 
-def test_create_table_refuses_what_no_write_could_honour(sql: Sql) -> None:
+def test_create_table_refuses_invalid_keys_ordering_fields_and_settings(sql: Sql) -> None:
     def refused(columns: str, settings: str, by: str = "") -> str:
         return sql.fails(f"CREATE TABLE {table} ({columns}) USING merganser {by} TBLPROPERTIES ({settings})")
 
@@ -249,7 +247,7 @@ def test_create_table_refuses_what_no_write_could_honour(sql: Sql) -> None:
     sql.run(f"CREATE TABLE {table} (id int) USING merganser TBLPROPERTIES (primaryKey = 'id')")
 
 
-def test_a_table_that_exists_is_not_made_again(sql: Sql) -> None:
+def test_create_table_refuses_or_keeps_an_existing_table(sql: Sql) -> None:
     table = sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     again = f"TABLE {{}} {table} (id int, ts bigint, v string) USING merganser TBLPROPERTIES (primaryKey = 'id')"
@@ -284,7 +282,7 @@ def test_create_table_as_select_that_fails_leaves_no_table(sql: Sql) -> None:
     assert sql.rows(table) == [(1, "a")]
 
 
-def test_what_a_failed_first_write_left_does_not_stand_in_the_way_of_the_next(sql: Sql, tmp_path: Path) -> None:
+def test_create_table_as_select_succeeds_after_a_failed_attempt(sql: Sql, tmp_path: Path) -> None:
     table, place = sql.name(), tmp_path / "table"
     place.mkdir()
     keyed = "TBLPROPERTIES (primaryKey = 'id', type = 'mor', hoodie.index.type = 'BUCKET')"
@@ -306,7 +304,7 @@ def test_what_a_failed_first_write_left_does_not_stand_in_the_way_of_the_next(sq
 
 
 @each_kind
-def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql, kind: str) -> None:
+def test_create_or_replace_with_equal_settings_makes_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
     replaced = f"CREATE OR REPLACE TABLE {table} USING merganser TBLPROPERTIES (primaryKey = 'id', type = '{kind}', "
@@ -323,7 +321,7 @@ def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql,
 
 
 @each_kind
-def test_plain_insert_does_not_merge_so_a_key_can_be_stored_twice(sql: Sql, kind: str) -> None:
+def test_insert_stores_a_second_row_of_a_stored_key(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     sql.run(f"INSERT INTO {table} VALUES (1, 4, 'b'), (1, 3, 'c')")
@@ -334,7 +332,7 @@ def test_plain_insert_does_not_merge_so_a_key_can_be_stored_twice(sql: Sql, kind
 @pytest.mark.parametrize(
     ("key", "value"), [("hoodie.spark.sql.insert.into.operation", "upsert"), ("hoodie.sql.insert.mode", "upsert")]
 )
-def test_insert_merges_when_the_session_or_the_table_says_upsert(sql: Sql, kind: str, key: str, value: str) -> None:
+def test_insert_merges_rows_if_the_session_or_the_table_sets_upsert(sql: Sql, kind: str, key: str, value: str) -> None:
     by_table = sql.create(kind, **{key: value})
     by_session = sql.create(kind)
     sql.run(f"INSERT INTO {by_table} VALUES (1, 5, 'a')")
@@ -349,7 +347,7 @@ def test_insert_merges_when_the_session_or_the_table_says_upsert(sql: Sql, kind:
 
 
 @each_kind
-def test_insert_runs_as_bulk_insert_when_told(sql: Sql, kind: str) -> None:
+def test_insert_runs_as_bulk_insert_if_configured(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.spark.sql.insert.into.operation": "bulk_insert"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     sql.run(f"INSERT INTO {table} VALUES (1, 4, 'b')")
@@ -367,7 +365,7 @@ def test_strict_insert_refuses_a_stored_key_and_writes_nothing(sql: Sql, kind: s
 
 
 @each_kind
-def test_a_null_key_is_refused_where_there_is_a_row_that_has_it(sql: Sql, kind: str) -> None:
+def test_insert_refuses_a_null_key_only_if_the_query_returns_such_a_row(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} SELECT CAST(NULL AS int), 1, 'a' FROM range(0)")
     sql.run(f"INSERT INTO {table} SELECT NULL, 1, 'a' WHERE rand() > 2")
@@ -376,7 +374,7 @@ def test_a_null_key_is_refused_where_there_is_a_row_that_has_it(sql: Sql, kind: 
 
 
 @each_kind
-def test_insert_takes_column_lists_names_and_casts_that_lose_nothing(sql: Sql, kind: str) -> None:
+def test_insert_accepts_column_lists_by_name_and_lossless_casts(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, n decimal(10,2)")
     sql.run(f"INSERT INTO {table} (v, id, ts) VALUES ('a', 1, 1)")
     sql.run(f"INSERT INTO {table} SELECT 2, 3, 4, 5")
@@ -394,7 +392,7 @@ def test_insert_takes_column_lists_names_and_casts_that_lose_nothing(sql: Sql, k
     assert "CANNOT_SAFELY_CAST" in sql.fails(f"INSERT INTO {table} VALUES ('x', 1, 'a', 1)")
 
 
-def test_insert_refuses_a_null_key_naming_column_and_row(sql: Sql) -> None:
+def test_insert_of_a_null_key_is_refused_with_its_column(sql: Sql) -> None:
     table = sql.create("cow")
     message = sql.fails(f"INSERT INTO {table} VALUES (NULL, 1, 'a')")
     assert "NULL_RECORD_KEY" in message
@@ -403,7 +401,7 @@ def test_insert_refuses_a_null_key_naming_column_and_row(sql: Sql) -> None:
 
 
 @each_kind
-def test_insert_overwrite_is_one_replacecommit(sql: Sql, kind: str) -> None:
+def test_insert_overwrite_makes_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'x'), (2, 5, 'y')")
     sql.run(f"UPDATE {table} SET ts = 6 WHERE id = 1")
@@ -414,7 +412,7 @@ def test_insert_overwrite_is_one_replacecommit(sql: Sql, kind: str) -> None:
     assert sql.rows(table) == [(1, 2, "x"), (3, 1, "z")]
 
 
-def test_a_table_may_be_overwritten_from_itself_and_by_no_rows_at_all(sql: Sql) -> None:
+def test_insert_overwrite_may_read_its_own_table_and_return_no_rows(sql: Sql) -> None:
     table = sql.create("mor")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     sql.run(f"INSERT OVERWRITE {table} SELECT id, ts + 1, v FROM {table} WHERE id > 1")
@@ -427,7 +425,7 @@ def test_a_table_may_be_overwritten_from_itself_and_by_no_rows_at_all(sql: Sql) 
 
 
 @each_kind
-def test_meta_columns_are_there_by_name_and_not_in_a_star(sql: Sql, kind: str) -> None:
+def test_meta_columns_are_selected_by_name_and_not_by_a_star(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'x')")
     sql.run(f"UPDATE {table} SET ts = 6")
@@ -445,7 +443,7 @@ def test_meta_columns_are_there_by_name_and_not_in_a_star(sql: Sql, kind: str) -
 
 
 @each_kind
-def test_time_travel_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
+def test_version_and_timestamp_as_of_return_earlier_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     ((first,),) = sql.rows(table, "_hoodie_commit_time")
@@ -462,7 +460,7 @@ def test_time_travel_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
         assert [r.v for r in read.collect()] == ["a"]
 
 
-def test_a_snapshot_read_is_one_scan_that_merges_in_the_task(sql: Sql) -> None:
+def test_a_snapshot_read_plans_one_scan_that_merges_in_the_task(sql: Sql) -> None:
     table = sql.create("mor", "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', 'x'), (2, 1, 'b', 'y')")
     sql.run(f"UPDATE {table} SET v = 'c', ts = 2 WHERE id = 1")
@@ -481,7 +479,7 @@ def test_a_snapshot_read_is_one_scan_that_merges_in_the_task(sql: Sql) -> None:
 # --- DESCRIBE, SHOW, DROP --------------------------------------------------------------------------------------
 
 
-def test_describe_and_show_tell_columns_partitions_and_properties(sql: Sql) -> None:
+def test_describe_and_show_return_columns_partitions_and_properties(sql: Sql) -> None:
     table = sql.create("mor", "id int COMMENT 'the key', ts bigint, code varchar(3), p string", by="p")
     described = sql.run(f"DESCRIBE TABLE EXTENDED {table}")
     assert [r[:2] for r in described[:4]] == [("id", "int"), ("ts", "bigint"), ("code", "varchar(3)"), ("p", "string")]
@@ -497,7 +495,7 @@ def test_describe_and_show_tell_columns_partitions_and_properties(sql: Sql) -> N
     assert ("primaryKey", "id") in sql.run(f"SHOW TBLPROPERTIES {table}")
 
 
-def test_char_and_varchar_columns_refuse_longer_text(sql: Sql) -> None:
+def test_char_and_varchar_columns_refuse_longer_strings(sql: Sql) -> None:
     table = sql.create("cow", "id int, ts bigint, code varchar(3), c char(2)")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'abc', 'x')")
     assert "EXCEED_LIMIT_LENGTH" in sql.fails(f"INSERT INTO {table} VALUES (2, 1, 'abcd', 'x')")
@@ -515,7 +513,7 @@ def test_drop_removes_the_files_of_a_managed_table(sql: Sql, kind: str) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in sql.fails(f"SELECT * FROM {table}")
 
 
-def test_tables_live_in_databases_and_a_table_sees_what_another_session_view_commits(sql: Sql) -> None:
+def test_a_view_and_a_frame_of_a_table_in_a_database_see_later_commits(sql: Sql) -> None:
     sql.run("CREATE DATABASE IF NOT EXISTS birds")
     try:
         sql.run("CREATE TABLE birds.ducks (id int, n int) USING merganser TBLPROPERTIES (primaryKey = 'id')")
@@ -529,7 +527,7 @@ def test_tables_live_in_databases_and_a_table_sees_what_another_session_view_com
         sql.run("DROP DATABASE birds CASCADE")
 
 
-def test_a_cached_table_is_not_stale_after_a_write(sql: Sql) -> None:
+def test_a_write_refreshes_a_cached_table(sql: Sql) -> None:
     table = sql.create("mor")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
     sql.run(f"CACHE TABLE {table}")
@@ -544,7 +542,7 @@ def test_a_cached_table_is_not_stale_after_a_write(sql: Sql) -> None:
 
 
 @each_kind
-def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: Sql, kind: str) -> None:
+def test_save_as_table_creates_appends_and_overwrites_like_save(sql: Sql, kind: str) -> None:
     table = sql.name()
     options = {**OPTIONS, "hoodie.datasource.write.table.type": kind}
 
@@ -571,7 +569,7 @@ def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: 
     assert sql.rows(table) == [(1, 1, "d")]
 
 
-def test_save_as_table_with_partitions_and_a_path_makes_an_external_table(sql: Sql, tmp_path: Path) -> None:
+def test_save_as_table_with_a_path_makes_a_partitioned_external_table(sql: Sql, tmp_path: Path) -> None:
     table = sql.name()
     frame = sql.spark.createDataFrame([(1, 5, "x"), (2, 5, "y")], FRAME)
     writer = frame.write.format("merganser").options(**OPTIONS).partitionBy("v")
@@ -594,7 +592,7 @@ def test_save_as_table_of_bad_rows_leaves_no_table(sql: Sql) -> None:
     assert sql.rows(table) == [(1, 5, "x")]
 
 
-def test_insert_into_of_a_frame_is_an_insert_and_write_to_is_a_frames_upsert(sql: Sql) -> None:
+def test_insert_into_of_a_frame_duplicates_keys_and_write_to_upserts(sql: Sql) -> None:
     table = sql.create("cow")
     frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
     frame.write.insertInto(table)
@@ -611,7 +609,7 @@ def test_insert_into_of_a_frame_is_an_insert_and_write_to_is_a_frames_upsert(sql
 # --- beside other formats, and with the jar alone --------------------------------------------------------------
 
 
-def test_tables_of_other_formats_work_beside_ours(sql: Sql) -> None:
+def test_tables_of_other_formats_can_be_created_written_and_read_beside_ours(sql: Sql) -> None:
     ours, theirs, copy = sql.create("cow"), sql.name(), sql.name()
     sql.run(f"CREATE TABLE {theirs} (id int, ts bigint, v string) USING parquet PARTITIONED BY (v)")
     sql.run(f"INSERT INTO {theirs} VALUES (1, 1, 'a'), (2, 2, 'b')")
@@ -629,7 +627,7 @@ def test_tables_of_other_formats_work_beside_ours(sql: Sql) -> None:
 
 
 @pytest.mark.extensive
-def test_the_jar_and_two_conf_lines_are_enough(tmp_path: Path) -> None:
+def test_a_plain_session_with_the_jar_and_two_settings_works(tmp_path: Path) -> None:
     program = tmp_path / "plain.py"
     program.write_text(
         textwrap.dedent(
@@ -671,7 +669,7 @@ def test_the_jar_and_two_conf_lines_are_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_the_format_hudi_without_hudis_jar_is_refused_with_the_format_to_write(sql: Sql, tmp_path: Path) -> None:
+def test_the_format_hudi_without_hudis_jar_is_refused_with_our_format_as_remedy(sql: Sql, tmp_path: Path) -> None:
     rows = sql.spark.range(1)
     stream = sql.spark.readStream.format("rate").load()
     of_stream = stream.writeStream.format("hudi").option("checkpointLocation", str(tmp_path / "c"))
@@ -695,7 +693,7 @@ def test_the_format_hudi_without_hudis_jar_is_refused_with_the_format_to_write(s
 
 
 @pytest.mark.e2e
-def test_statements_of_other_formats_are_refused_with_what_to_write_instead(sql: Sql) -> None:
+def test_statements_of_other_formats_are_refused_with_their_replacement(sql: Sql) -> None:
     table = sql.create("cow")
     for statement, remedy in {
         f"VACUUM {table} RETAIN 0 HOURS": "CALL run_clean",

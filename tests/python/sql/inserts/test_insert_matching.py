@@ -43,7 +43,7 @@ def made(sql: Sql) -> tuple[str, str]:
     return table, view
 
 
-def test_a_query_with_the_tables_names_in_another_order_is_refused_with_both_orders_and_the_ways_on(sql: Sql) -> None:
+def test_an_insert_of_the_tables_column_names_in_another_order_is_refused(sql: Sql) -> None:
     table, view = made(sql)
     for name, statement in STATEMENTS.items():
         message = sql.fails(statement.format(t=table, v=view))
@@ -56,7 +56,7 @@ def test_a_query_with_the_tables_names_in_another_order_is_refused_with_both_ord
     assert len(sql.commits(table)) == 1
 
 
-def test_a_frame_that_is_inserted_by_position_is_refused_likewise(sql: Sql) -> None:
+def test_insert_into_of_a_frame_with_another_column_order_is_refused(sql: Sql) -> None:
     table, _ = made(sql)
     frame = sql.spark.sql(SWAPPED)
     listed = sql.spark.createDataFrame([(1, "B", "A", "x")], "k int, b string, a string, p string")
@@ -83,7 +83,7 @@ def test_a_frame_that_is_inserted_by_position_is_refused_likewise(sql: Sql) -> N
     assert sql.rows(table) == [(1, "A", "B", "x")]
 
 
-def test_the_setting_matches_them_by_name_as_hudi_does_or_by_position_as_spark_does(sql: Sql) -> None:
+def test_the_setting_matches_insert_columns_by_name_or_by_position(sql: Sql) -> None:
     table, view = made(sql)
     # By position, of the columns of "the second insert of several" not even the types fit.
     by_position = ("into", "an overwritten partition", "a view", "a condition")
@@ -107,7 +107,7 @@ def refused_setting(sql: Sql, statement: str) -> str:
         return sql.fails(statement)
 
 
-def test_values_other_names_lists_of_columns_and_by_name_are_as_they_were(sql: Sql) -> None:
+def test_inserts_of_values_other_names_column_lists_or_by_name_are_unaffected(sql: Sql) -> None:
     table, view = made(sql)
     source = sql.create("mor", "k int, b string, a string, p string", key="k", ordering=None)
     sql.run(f"INSERT INTO {source} VALUES (1, 'B', 'A', 'x')")
@@ -131,14 +131,14 @@ def test_values_other_names_lists_of_columns_and_by_name_are_as_they_were(sql: S
         assert sql.rows(table) == [row], statement
 
 
-def test_generated_names_of_values_are_no_names_of_the_query(sql: Sql) -> None:
+def test_generated_names_of_values_are_not_matched_with_columns(sql: Sql) -> None:
     table = sql.create("cow", "col2 int, col1 int", key="col2", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (2, 1)")
     assert sql.rows(table, "col1, col2") == [(1, 2)]
     assert "INSERT_ORDER_UNDEFINED" in sql.fails(f"INSERT INTO {table} SELECT 1 AS col1, 2 AS col2")
 
 
-def test_fields_of_structs_in_another_order_are_refused_and_matched_alike(sql: Sql) -> None:
+def test_struct_fields_in_another_order_are_refused_or_matched_as_the_setting_chooses(sql: Sql) -> None:
     table = sql.create(
         "cow", "k int, s struct<a:string,b:string>, l array<struct<a:int,b:int>>", key="k", ordering=None
     )

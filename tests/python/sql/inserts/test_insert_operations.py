@@ -53,7 +53,7 @@ def under(sql: Sql, settings: dict[str, str], statement: str, table: str) -> lis
     return sql.rows(table)
 
 
-def test_an_insert_into_has_the_operation_of_the_session(sql: Sql) -> None:
+def test_insert_into_runs_the_sessions_operation(sql: Sql) -> None:
     for number, (operation, rows) in enumerate(INTO.items()):
         table = filled(sql, ["cow", "mor"][number % 2])
         assert under(sql, {OPERATION: operation}, f"INSERT INTO {{t}} {ROWS}", table) == rows, operation
@@ -69,7 +69,7 @@ def test_an_insert_into_has_the_operation_of_the_session(sql: Sql) -> None:
     assert sql.rows(table) == MERGED
 
 
-def test_an_insert_overwrite_replaces_what_the_operation_says(sql: Sql) -> None:
+def test_insert_overwrite_replaces_rows_as_the_sessions_operation_sets(sql: Sql) -> None:
     for number, (operation, rows) in enumerate(OVERWRITE.items()):
         kind = ["cow", "mor"][number % 2]
         table = filled(sql, kind)
@@ -94,7 +94,7 @@ def test_an_insert_overwrite_replaces_what_the_operation_says(sql: Sql) -> None:
     assert sql.rows(table) == ONE_PARTITION
 
 
-def test_a_partition_that_an_overwrite_names_is_what_it_replaces_or_the_operation_contradicts_it(sql: Sql) -> None:
+def test_insert_overwrite_of_a_partition_refuses_a_contradicting_operation(sql: Sql) -> None:
     statement = "INSERT OVERWRITE {t} PARTITION (day = 'd1') SELECT 3, 'three'"
     for operation in ("insert_overwrite", "bulk_insert"):
         assert under(sql, {OPERATION: operation}, statement, filled(sql, "cow")) == ONE_PARTITION
@@ -116,7 +116,7 @@ def test_a_partition_that_an_overwrite_names_is_what_it_replaces_or_the_operatio
     assert sql.rows(table) == STORED
 
 
-def test_create_table_as_select_writes_by_the_operation(sql: Sql) -> None:
+def test_create_table_as_select_runs_the_sessions_operation(sql: Sql) -> None:
     query = "SELECT * FROM VALUES (1, 'a', 'd1'), (1, 'b', 'd1') AS x(k, v, day)"
     twice = [(1, "a", "d1"), (1, "b", "d1")]
     made = f"USING merganser PARTITIONED BY (day) TBLPROPERTIES (primaryKey = 'k') AS {query}"
@@ -135,7 +135,7 @@ def test_create_table_as_select_writes_by_the_operation(sql: Sql) -> None:
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
 
 
-def test_an_unknown_operation_is_refused_and_other_statements_are_unaffected(sql: Sql) -> None:
+def test_an_unknown_session_operation_fails_inserts_and_no_other_statement(sql: Sql) -> None:
     table = filled(sql, "cow")
     with sql.settings({OPERATION: "upsrt"}):
         for statement in (f"INSERT INTO {table} {ROWS}", f"INSERT OVERWRITE {table} {ROWS}"):

@@ -58,16 +58,14 @@ def test_insert_overwrite_of_a_partition_by_no_rows_empties_it(sql: Sql, kind: s
     assert sql.rows(table) == [(2, 1, "y"), (3, 1, "z"), (9, 1, "new")]
 
 
-def test_a_partition_may_be_overwritten_from_itself(sql: Sql) -> None:
+def test_insert_overwrite_of_a_partition_may_read_that_partition(sql: Sql) -> None:
     table = filled(sql, "mor")
     sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') SELECT id, ts + 10 FROM {table} WHERE p = 'x'")
     assert sql.rows(table) == [(1, 12, "x"), (2, 1, "y"), (3, 1, "z")]
 
 
 @each_kind
-def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_what_is_written(
-    sql: Sql, kind: str
-) -> None:
+def test_a_partly_static_overwrite_replaces_the_static_level_or_only_written_partitions(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, region string, day date", by="region, day")
     rows = "(1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
     fill = f"INSERT OVERWRITE {table} VALUES {rows}"
@@ -96,7 +94,9 @@ def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_wh
         ("cow", "varchar(3)", "'a/b'", "'b'"),
     ],
 )
-def test_the_partition_of_any_type_of_column_is_found(sql: Sql, kind: str, type_: str, one: str, other: str) -> None:
+def test_a_partition_of_each_column_type_is_overwritten_by_value(
+    sql: Sql, kind: str, type_: str, one: str, other: str
+) -> None:
     table = sql.create(kind, f"id int, ts bigint, p {type_}", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, {one}), (2, 1, {other}), (3, 1, NULL)")
     literal = one.removesuffix("D") if type_ == "double" else one
@@ -116,7 +116,7 @@ def test_insert_into_a_partition_adds_rows_to_it(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_partitions_of_char_are_named_without_its_blanks(sql: Sql, kind: str) -> None:
+def test_partitions_of_a_char_column_are_matched_without_padding(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p char(3)", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'x'), (2, 1, 'y'), (3, 1, 'z'), (4, 1, 'abc')")
     sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') SELECT 7, 1L")
@@ -175,7 +175,7 @@ def test_a_dynamic_overwrite_replaces_the_partitions_it_writes_to(sql: Sql, kind
 
 
 @each_kind
-def test_hudis_overwrite_mode_decides_as_sparks_does(sql: Sql, kind: str) -> None:
+def test_hudis_overwrite_mode_has_the_effect_of_sparks(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     with sql.settings({HUDI_MODE: "dynamic"}):
         sql.run(f"INSERT OVERWRITE {table} VALUES (7, 1, 'x')")
@@ -198,7 +198,7 @@ def test_a_dynamic_overwrite_of_a_table_without_partitions_replaces_all(sql: Sql
     assert sql.rows(table) == [(3, 1, "c")]
 
 
-def test_partitions_made_by_a_time_format_are_overwritten_dynamically_and_refused_by_value(sql: Sql) -> None:
+def test_time_format_partitions_are_overwritten_dynamically_but_not_by_value(sql: Sql) -> None:
     table = sql.create(
         "cow",
         "id int, ts bigint, p string",
@@ -224,7 +224,7 @@ def test_partitions_made_by_a_time_format_are_overwritten_dynamically_and_refuse
 
 
 @each_kind
-def test_replace_where_on_partition_columns_replaces_those_that_fulfil_it(sql: Sql, kind: str) -> None:
+def test_replace_where_replaces_the_partitions_that_match_its_condition(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
     sql.run(f"INSERT INTO {table} REPLACE WHERE p > 'x' AND upper(p) <= 'Z' VALUES (7, 1, 'y'), (8, 1, 'yy')")
@@ -233,9 +233,7 @@ def test_replace_where_on_partition_columns_replaces_those_that_fulfil_it(sql: S
 
 
 @each_kind
-def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything_is_written(
-    sql: Sql, kind: str
-) -> None:
+def test_replace_where_on_other_columns_is_refused_before_anything_is_written(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
     for condition in ("id = 1", "p = 'x' AND ts > 0", "p = 'x' AND rand() < 2"):
@@ -246,7 +244,7 @@ def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything
 
 
 @each_kind
-def test_rows_that_the_condition_leaves_out_are_refused_and_nothing_changes(sql: Sql, kind: str) -> None:
+def test_replace_where_refuses_rows_outside_its_condition(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = sql.rows(table)
     message = sql.fails(f"INSERT INTO {table} REPLACE WHERE p = 'x' VALUES (7, 1, 'x'), (8, 1, 'y')")
@@ -276,7 +274,7 @@ def test_write_to_appends_overwrites_partitions_and_overwrites_by_condition(sql:
     assert sql.rows(table) == [(9, 1, "w")]
 
 
-def test_insert_into_of_a_frame_overwrites_as_the_session_says(sql: Sql) -> None:
+def test_insert_into_of_a_frame_follows_the_sessions_overwrite_mode(sql: Sql) -> None:
     table = filled(sql, "mor")
     frame = sql.spark.createDataFrame([(7, 1, "x")], COLUMNS)
     with dynamic(sql):
@@ -289,7 +287,7 @@ def test_insert_into_of_a_frame_overwrites_as_the_session_says(sql: Sql) -> None
 # --- by name, and what is reported -------------------------------------------------------------------------------
 
 
-def test_an_insert_of_some_columns_can_be_explained(sql: Sql) -> None:
+def test_explain_of_an_insert_of_some_columns_shows_its_plan(sql: Sql) -> None:
     table = sql.create("cow", COLUMNS)
     for insert in f"INSERT INTO {table} (id) VALUES (1)", f"INSERT INTO {table} BY NAME SELECT 1 AS id":
         assert f"Insert spark_catalog.default.{table}" in sql.run("EXPLAIN " + insert)[0][0]
@@ -297,7 +295,7 @@ def test_an_insert_of_some_columns_can_be_explained(sql: Sql) -> None:
 
 
 @each_kind
-def test_an_overwrite_takes_column_lists_and_names(sql: Sql, kind: str) -> None:
+def test_insert_overwrite_accepts_column_lists_and_by_name(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') (ts, id) VALUES (5, 1)")
     assert (1, 5, "x") in sql.rows(table)
@@ -310,7 +308,7 @@ def test_an_overwrite_takes_column_lists_and_names(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_the_counts_of_an_insert_stand_on_the_sql_tab(sql: Sql, kind: str) -> None:
+def test_the_sql_tab_shows_the_counts_of_an_insert(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.spark.sql.insert.into.operation": "upsert"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     sql.run(f"INSERT INTO {table} VALUES (1, 4, 'late'), (2, 5, 'b'), (3, 1, 'c'), (4, 1, 'd')")
@@ -329,7 +327,7 @@ def test_the_counts_of_an_insert_stand_on_the_sql_tab(sql: Sql, kind: str) -> No
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_inserts_into_buckets_merge_alike_on_both_table_types(sql: Sql, operation: str) -> None:
+def test_inserts_into_buckets_give_the_same_rows_on_both_table_types(sql: Sql, operation: str) -> None:
     found = []
     for kind in KINDS:
         table = sql.create(

@@ -30,7 +30,7 @@ def ids(*keys: int) -> str:
 
 
 @each_kind
-def test_merge_into_an_empty_table_inserts_what_its_clauses_take(sql: Sql, kind: str) -> None:
+def test_merge_into_an_empty_table_inserts_the_rows_of_its_insert_clauses(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS)
     rows = source("(1, 100, 'hr')", "(2, 200, 'eng')", "(3, 300, 'hr')")
     sql.run(merge(table, rows, UPDATE_ALL, DELETE.replace("MATCHED", "NOT MATCHED BY SOURCE")))
@@ -43,7 +43,7 @@ def test_merge_into_an_empty_table_inserts_what_its_clauses_take(sql: Sql, kind:
 
 
 @each_kind
-def test_merge_takes_conditional_clauses_for_matched_rows_alone(sql: Sql, kind: str) -> None:
+def test_merge_applies_conditional_clauses_to_matched_rows(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     rows = source("(1, 101, 'new')", "(2, 202, 'new')", "(3, 303, 'new')", "(9, 909, 'new')")
     sql.run(merge(table, rows, "WHEN MATCHED AND s.id = 2 THEN UPDATE SET *"))
@@ -64,7 +64,7 @@ def test_merge_takes_conditional_clauses_for_matched_rows_alone(sql: Sql, kind: 
 
 
 @each_kind
-def test_merge_with_all_kinds_of_clauses(sql: Sql, kind: str) -> None:
+def test_merge_applies_all_kinds_of_clauses_in_one_statement(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     sql.run(
         merge(
@@ -91,7 +91,7 @@ def test_merge_with_all_kinds_of_clauses(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_merge_with_clauses_for_rows_that_no_source_row_matches(sql: Sql, kind: str) -> None:
+def test_merge_applies_not_matched_by_source_clauses(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     sql.run(merge(table, ids(1, 2, 3, 4, 9), "WHEN NOT MATCHED BY SOURCE THEN DELETE"))
     assert sql.rows(table, "id") == [(1,), (2,), (3,), (4,)]
@@ -115,7 +115,7 @@ def test_merge_with_clauses_for_rows_that_no_source_row_matches(sql: Sql, kind: 
 
 
 @each_kind
-def test_merge_takes_a_clause_whose_condition_is_null_for_no_row(sql: Sql, kind: str) -> None:
+def test_merge_applies_a_clause_with_a_null_condition_to_no_row(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, "(1, 100, 'hr')", "(2, NULL, 'eng')")
     null = "AND CAST(NULL AS boolean) THEN"
     clauses = [
@@ -133,7 +133,7 @@ def test_merge_takes_a_clause_whose_condition_is_null_for_no_row(sql: Sql, kind:
 
 
 @each_kind
-def test_merge_on_a_column_that_is_not_the_key_compares_nulls_as_sql_does(sql: Sql, kind: str) -> None:
+def test_merge_on_another_column_matches_no_nulls(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, ref int, n int", "(1, NULL, 100)", "(2, 2, 200)", "(3, 3, 300)", "(4, 2, 400)")
     rows = values("id, ref, n", "(5, NULL, 501)", "(6, 6, 601)", "(7, 2, 701)")
     sql.run(merge(table, rows, "WHEN MATCHED THEN UPDATE SET n = t.n + s.n", INSERT_ALL, on="t.ref = s.ref"))
@@ -148,7 +148,7 @@ def test_merge_on_a_column_that_is_not_the_key_compares_nulls_as_sql_does(sql: S
 
 
 @each_kind
-def test_merge_on_false_true_null_and_inequality(sql: Sql, kind: str) -> None:
+def test_merge_accepts_false_true_null_and_inequality_as_its_condition(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     before = sql.rows(table)
     one = values("id, n", "(9, 999)")
@@ -168,7 +168,7 @@ def test_merge_on_false_true_null_and_inequality(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_merge_on_the_key_in_other_words_finds_the_same_rows(sql: Sql, kind: str) -> None:
+def test_merge_finds_rows_by_equivalent_forms_of_the_key_condition(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     for rows, on in [
         ("(SELECT 1L AS key) s", "t.id = s.key"),
@@ -233,14 +233,14 @@ def test_merge_on_the_key_combines_the_source_rows_of_a_key_by_the_tables_rule(s
 
 
 @each_kind
-def test_merge_on_the_key_combines_the_source_rows_of_a_key_before_its_clauses_see_them(sql: Sql, kind: str) -> None:
+def test_merge_on_the_key_evaluates_clauses_on_the_combined_source_row(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     twice = source("(1, 101, 'a')", "(1, 102, 'b')")
     sql.run(merge(table, twice, "WHEN MATCHED AND s.n = 101 THEN DELETE"))
     assert sql.rows(table, "id") == [(1,), (2,), (3,), (4,), (5,)]
 
 
-def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
+def test_merge_gives_the_same_rows_under_every_join_strategy(sql: Sql) -> None:
     for options in [
         {"autoBroadcastJoinThreshold": str(2**40)},
         {"autoBroadcastJoinThreshold": "-1"},
@@ -264,7 +264,7 @@ def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
 
 
 @each_kind
-def test_merge_takes_its_source_from_ctes_sub_queries_views_and_tables(sql: Sql, kind: str) -> None:
+def test_merge_reads_its_source_from_ctes_sub_queries_views_and_tables(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     with view(sql, "SELECT * FROM VALUES (0, 1, 'a'), (6, 7, 'b') AS rows(id, n, dep)") as changes:
         using = f"MERGE INTO {table} AS t USING more AS s ON t.id = s.id {UPDATE_ALL}"
@@ -294,7 +294,7 @@ def test_merge_takes_its_source_from_ctes_sub_queries_views_and_tables(sql: Sql,
 
 
 @each_kind
-def test_merge_from_the_table_itself_sees_it_as_it_was_when_the_statement_began(sql: Sql, kind: str) -> None:
+def test_merge_from_the_table_itself_reads_the_rows_of_the_statements_begin(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     sql.run(merge(table, f"{table} s", "WHEN MATCHED AND t.n = 100 THEN UPDATE SET n = s.n + 1", INSERT_ALL))
     assert sql.rows(table, "id, n")[:2] == [(1, 101), (2, 200)]
@@ -310,7 +310,7 @@ def test_merge_from_the_table_itself_sees_it_as_it_was_when_the_statement_began(
 
 
 @each_kind
-def test_merge_from_a_source_without_rows_changes_nothing_that_is_matched(sql: Sql, kind: str) -> None:
+def test_merge_from_an_empty_source_applies_only_not_matched_by_source(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     before = sql.rows(table)
     with view(sql, "SELECT 1 AS id, 2 AS n, 'x' AS dep WHERE false") as empty:
@@ -337,7 +337,7 @@ def test_merge_takes_a_recursive_cte_as_source(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_merge_reaches_unmatched_rows_of_partitions_that_the_source_does_not_name(sql: Sql, kind: str) -> None:
+def test_merge_changes_unmatched_rows_in_partitions_that_the_source_lacks(sql: Sql, kind: str) -> None:
     rows = ["(1, 1, 'a')", "(2, 2, 'a')", "(3, 3, 'b')", "(4, 4, 'c')", "(5, 5, NULL)"]
     table = plain(sql, kind, "id int, n int, p string", *rows, by="p")
     alone = "WHEN NOT MATCHED BY SOURCE AND t.n > 3 THEN DELETE"
@@ -381,7 +381,7 @@ def test_statements_write_only_the_file_groups_that_hold_a_changed_row(sql: Sql,
 
 
 @each_kind
-def test_merge_finds_rows_by_meta_columns_and_gives_new_rows_their_own(sql: Sql, kind: str) -> None:
+def test_merge_reads_meta_columns_and_gives_new_rows_their_own(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     meta = "_hoodie_record_key, _hoodie_commit_time"
     before = sql.rows(table, meta)

@@ -48,9 +48,9 @@ LATE, TIE, NEWER = "(1, 4L, 'a')", "(2, 5L, 'b')", "(3, 6L, 'c')"
 
 # Guarantee (Merge rules): A `DELETE` clause of `MERGE` whose source row is older than the stored row is late; without
 #   the ordering fields it is unconditional. Also:
-#   test_a_delete_clause_is_unconditional_without_all_ordering_columns_and_for_rows_that_the_source_lacks,
-#   test_fields_inside_structs_are_found_by_their_names,
-#   test_statements_make_the_same_of_both_kinds_of_table_and_what_the_documents_say
+#   test_a_delete_clause_without_all_ordering_columns_is_unconditional,
+#   test_a_delete_is_compared_by_an_ordering_field_inside_structs,
+#   test_random_statements_give_the_documented_rows_on_both_table_types
 @pytest.mark.sampled
 @each_kind
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ LATE, TIE, NEWER = "(1, 4L, 'a')", "(2, 5L, 'b')", "(3, 6L, 'c')"
         "in a plan",
     ],
 )
-def test_a_late_delete_clause_loses_and_a_tie_wins(sql: Sql, kind: str, on: str, more: str) -> None:
+def test_a_late_delete_is_ignored_and_a_tie_deletes(sql: Sql, kind: str, on: str, more: str) -> None:
     table = stored(sql, kind)
     statement = merge(table, source(LATE, TIE, NEWER), DELETE, more, on=on)
     previewed = dry_run(sql.spark, statement)
@@ -98,7 +98,7 @@ def test_an_update_and_a_late_delete_give_the_same_row_in_either_order(sql: Sql,
 
 
 @each_kind
-def test_the_first_clause_that_applies_deletes_and_the_others_stay_what_they_are(sql: Sql, kind: str) -> None:
+def test_a_late_delete_is_ignored_beside_update_and_insert_clauses(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     rows = source("(1, 4L, 'd')", "(2, 9L, 'd')", "(3, 4L, 'u')", "(4, 9L, 'u')", "(9, 1L, 'u')")
     clauses = ["WHEN MATCHED AND s.v = 'd' AND t.ts > 0 THEN DELETE", "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts"]
@@ -108,7 +108,7 @@ def test_the_first_clause_that_applies_deletes_and_the_others_stay_what_they_are
 
 
 @each_kind
-def test_the_sources_rows_are_found_in_queries_views_tables_and_under_any_case(sql: Sql, kind: str) -> None:
+def test_a_late_delete_is_ignored_for_queries_views_and_tables_as_source(sql: Sql, kind: str) -> None:
     late = "SELECT 1 AS ID, 4L AS Ts"
     with view(sql, late) as name:
         other = sql.create("cow", "id int, TS bigint", ordering=None)
@@ -129,9 +129,7 @@ def test_the_sources_rows_are_found_in_queries_views_tables_and_under_any_case(s
 
 
 @each_kind
-def test_a_delete_clause_is_unconditional_without_all_ordering_columns_and_for_rows_that_the_source_lacks(
-    sql: Sql, kind: str
-) -> None:
+def test_a_delete_clause_without_all_ordering_columns_is_unconditional(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     assert counts(sql, merge(table, "(SELECT 1 AS id, 'x' AS v) s", DELETE)) == {"deleted": 1}
     several = sql.create(kind, "id int, ts bigint, seq int, v string", ordering="ts,seq")
@@ -147,7 +145,7 @@ def test_a_delete_clause_is_unconditional_without_all_ordering_columns_and_for_r
 
 
 @each_kind
-def test_a_delete_has_the_value_that_a_clause_assigns_to_the_ordering_column(sql: Sql, kind: str) -> None:
+def test_a_delete_is_compared_by_the_value_that_a_clause_assigns_to_the_ordering_column(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     rows = source("(1, 4L, 'd')", "(2, 9L, 'd')", "(3, 4L, 'u')", "(9, 1L, 'u')", names="key, at, op")
     found = counts(
@@ -174,7 +172,7 @@ def test_a_delete_has_the_value_that_a_clause_assigns_to_the_ordering_column(sql
 
 
 @each_kind
-def test_fields_inside_structs_are_found_by_their_names(sql: Sql, kind: str) -> None:
+def test_a_delete_is_compared_by_an_ordering_field_inside_structs(sql: Sql, kind: str) -> None:
     columns = "id int, v string, meta struct<source: string, at: struct<zone: string, ts: bigint>>"
     table = sql.create(kind, columns, ordering="meta.at.ts")
     made = "named_struct('source', 's', 'at', named_struct('zone', 'z', 'ts', 5L))"
@@ -204,7 +202,7 @@ def test_fields_inside_structs_are_found_by_their_names(sql: Sql, kind: str) -> 
 
 
 @each_kind
-def test_key_partition_and_ordering_fields_may_share_a_column(sql: Sql, kind: str) -> None:
+def test_a_delete_is_compared_if_key_or_partition_shares_the_ordering_column(sql: Sql, kind: str) -> None:
     inside = sql.create(kind, "k struct<id: int, ts: bigint>, v string", key="k.id", ordering="k.ts")
     made = "named_struct('id', {}, 'ts', {}L)"
     sql.run(f"INSERT INTO {inside} VALUES ({made.format(1, 5)}, 'a'), ({made.format(2, 5)}, 'b')")
@@ -224,7 +222,7 @@ def test_key_partition_and_ordering_fields_may_share_a_column(sql: Sql, kind: st
 
 
 @each_kind
-def test_the_sources_value_is_compared_in_the_type_of_the_field(sql: Sql, kind: str) -> None:
+def test_a_delete_is_compared_in_the_type_of_the_ordering_field(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     assert counts(sql, merge(table, "(SELECT 1 AS id, 4 AS ts) s", DELETE)) == {"late": 1}
     assert counts(sql, merge(table, "(SELECT 1 AS id, '10' AS ts) s", DELETE)) == {"deleted": 1}
@@ -242,7 +240,7 @@ def test_the_sources_value_is_compared_in_the_type_of_the_field(sql: Sql, kind: 
 
 
 @each_kind
-def test_a_null_ordering_value_of_a_delete_is_the_smallest(sql: Sql, kind: str) -> None:
+def test_a_delete_with_a_null_ordering_value_removes_only_rows_with_null(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     sql.run(f"UPDATE {table} SET ts = NULL WHERE id > 9")
     sql.run(merge(table, "(SELECT 8 AS id, CAST(NULL AS bigint) AS ts, 'n' AS v) s", INSERT_ALL))
@@ -256,7 +254,7 @@ def test_a_null_ordering_value_of_a_delete_is_the_smallest(sql: Sql, kind: str) 
 
 
 @each_kind
-def test_several_deletes_of_a_row_are_as_the_latest_of_them(sql: Sql, kind: str) -> None:
+def test_of_several_deletes_of_a_row_the_latest_is_compared(sql: Sql, kind: str) -> None:
     for on in ("t.id = s.id", "t.v = s.v"):
         table = stored(sql, kind)
         sql.run(
@@ -271,7 +269,7 @@ def test_several_deletes_of_a_row_are_as_the_latest_of_them(sql: Sql, kind: str)
 
 
 @each_kind
-def test_a_row_that_was_updated_in_part_outlives_a_late_delete(sql: Sql, kind: str) -> None:
+def test_a_partially_updated_row_outlives_a_late_delete(sql: Sql, kind: str) -> None:
     table = stored(sql, kind)
     part = "WHEN MATCHED AND s.v <> 'd' THEN UPDATE SET ts = s.ts"
     assert counts(sql, merge(table, source("(1, 9L, 'u')", "(2, 4L, 'd')"), part, DELETE)) == {"updated": 1, "late": 1}
@@ -293,7 +291,7 @@ def test_a_row_that_was_updated_in_part_outlives_a_late_delete(sql: Sql, kind: s
         ("always", {"deleted": 1}, True),
     ],
 )
-def test_the_setting_says_which_deletes_are_compared(
+def test_the_deletes_setting_chooses_which_deletes_are_compared(
     sql: Sql, kind: str, value: str | None, merged: dict[str, int], later: bool
 ) -> None:
     """`later`: a late row after a DELETE is inserted, since the DELETE has no ordering value."""
@@ -311,7 +309,7 @@ def test_the_setting_says_which_deletes_are_compared(
     assert ids(sql, table) == kept + ([2, 3, 4] if later else [])
 
 
-def test_a_table_may_store_the_setting(sql: Sql) -> None:
+def test_a_table_with_unconditional_deletes_applies_a_late_delete(sql: Sql) -> None:
     table = stored(sql, "cow", **{DELETES: "unconditional"})
     assert counts(sql, merge(table, source(LATE), DELETE)) == {"deleted": 1}
 
@@ -319,7 +317,7 @@ def test_a_table_may_store_the_setting(sql: Sql) -> None:
 # --- what shows it -----------------------------------------------------------------------------------------------
 
 
-def test_a_late_delete_in_a_log_is_explained(sql: Sql) -> None:
+def test_explain_and_history_report_a_late_delete_in_a_log(sql: Sql) -> None:
     table = stored(sql, "mor")
     sql.run(merge(table, source(LATE, NEWER), DELETE))
     late, newer = (Table.load(sql.spark, table).inspect.explain(key).versions[-1] for key in (1, 3))
@@ -329,7 +327,7 @@ def test_a_late_delete_in_a_log_is_explained(sql: Sql) -> None:
     assert (entry.late, entry.deleted) == (1, 1)
 
 
-def test_a_late_delete_loses_in_the_builder_and_in_each_micro_batch(sql: Sql, tmp_path: Path) -> None:
+def test_a_late_delete_is_ignored_in_the_builder_and_in_micro_batches(sql: Sql, tmp_path: Path) -> None:
     name = stored(sql, "mor")
     changes = sql.spark.createDataFrame([(1, 4, "a"), (3, 6, "c")], "id int, ts long, v string")
     merging = Table.load(sql.spark, name).merge(changes).when_matched_delete()

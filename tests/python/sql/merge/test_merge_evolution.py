@@ -35,7 +35,7 @@ def evolve(evolving: str, table: str, source: str, *clauses: str, on: str = "t.i
 
 
 @each_kind
-def test_merge_without_evolution_passes_over_columns_that_the_source_has_more(sql: Sql, kind: str) -> None:
+def test_merge_without_evolution_ignores_additional_columns_of_the_source(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = values("id, n, dep, active", "(2, 201, 'new', true)", "(3, 301, 'new', false)")
     sql.run(merge(table, source, UPDATE_ALL, INSERT_ALL))
@@ -53,7 +53,7 @@ def test_merge_without_evolution_passes_over_columns_that_the_source_has_more(sq
 
 
 @each_kind
-def test_stars_add_the_columns_that_the_source_has_more(sql: Sql, kind: str, evolving: str) -> None:
+def test_stars_add_additional_columns_of_the_source(sql: Sql, kind: str, evolving: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = values("id, active, n, dep, more", "(2, true, 201, 'new', 1)", "(3, false, 301, 'new', 2)")
     fresh = values("id, n, dep, active", "(9, 901, 'x', true)")
@@ -70,7 +70,7 @@ def test_stars_add_the_columns_that_the_source_has_more(sql: Sql, kind: str, evo
 
 
 @each_kind
-def test_stars_keep_columns_that_the_source_lacks_and_insert_null_there(sql: Sql, kind: str, evolving: str) -> None:
+def test_stars_keep_columns_that_the_source_lacks_and_insert_nulls(sql: Sql, kind: str, evolving: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = values("id, n, active", "(2, 201, true)", "(3, 301, false)")
     sql.run(evolve(evolving, table, source, UPDATE_ALL, INSERT_ALL))
@@ -82,9 +82,7 @@ def test_stars_keep_columns_that_the_source_lacks_and_insert_null_there(sql: Sql
 
 
 @each_kind
-def test_columns_that_clauses_assign_straight_from_the_source_are_added_and_no_others(
-    sql: Sql, kind: str, evolving: str
-) -> None:
+def test_only_columns_assigned_directly_from_the_source_are_added(sql: Sql, kind: str, evolving: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = values("id, n, dep, active, more", "(2, 201, 'new', true, 1)", "(3, 301, 'new', false, 2)")
     nothing = "WHEN MATCHED THEN UPDATE SET n = s.more"
@@ -103,9 +101,7 @@ def test_columns_that_clauses_assign_straight_from_the_source_are_added_and_no_o
 
 
 @each_kind
-def test_types_that_the_source_has_wider_are_widened_and_others_refused_by_name(
-    sql: Sql, kind: str, evolving: str
-) -> None:
+def test_wider_types_of_the_source_are_adopted_and_other_types_refused(sql: Sql, kind: str, evolving: str) -> None:
     columns = "id int, n int, x float, s struct<a: int, b: string>, l array<int>, m map<string, int>"
     row = "(1, 100, 1.5, named_struct('a', 1, 'b', 'x'), array(1), map('k', 1))"
     table = plain(sql, kind, columns, row)
@@ -134,7 +130,7 @@ def test_types_that_the_source_has_wider_are_widened_and_others_refused_by_name(
 
 
 @each_kind
-def test_fields_that_the_source_has_more_are_added_inside_structs_arrays_and_maps(
+def test_additional_fields_of_the_source_are_added_inside_structs_arrays_and_maps(
     sql: Sql, kind: str, evolving: str
 ) -> None:
     field = "struct<a: int, d: struct<e: int>>"
@@ -155,7 +151,7 @@ def test_fields_that_the_source_has_more_are_added_inside_structs_arrays_and_map
 
 
 @each_kind
-def test_fields_of_a_struct_that_a_clause_assigns_straight_from_the_source_are_added_and_no_others(
+def test_only_fields_of_a_struct_assigned_directly_from_the_source_are_added(
     sql: Sql, kind: str, evolving: str
 ) -> None:
     table = plain(sql, kind, "id int, s struct<a: int, d: struct<e: int>>", "(1, NULL)", "(2, NULL)")
@@ -189,7 +185,7 @@ def test_null_structs_stay_null_and_structs_of_nulls_stay_structs(sql: Sql, kind
 
 
 @each_kind
-def test_structs_that_lack_a_field_of_the_table_are_refused_by_the_fields_name(sql: Sql, kind: str) -> None:
+def test_structs_without_a_field_of_the_table_are_refused_by_its_name(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, s struct<a: int, d: struct<e: int, f: string>>, l array<struct<a: int, b: int>>")
     for assigned, column in [
         ("named_struct('a', 1) AS s, NULL AS l", "`s`.`d`"),

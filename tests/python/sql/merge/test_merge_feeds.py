@@ -103,7 +103,7 @@ TABLES = {
 #   batches.
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", TABLES)
-def test_a_feed_gives_the_fold_by_event_time_whatever_its_order_and_batches(sql: Sql, name: str) -> None:
+def test_a_feed_in_any_order_and_batches_gives_the_fold_by_event_time(sql: Sql, name: str) -> None:
     kind, properties = TABLES[name]
     for seed in SEEDS:
         rng = random.Random(f"{name} {seed}")
@@ -120,7 +120,7 @@ def test_a_feed_gives_the_fold_by_event_time_whatever_its_order_and_batches(sql:
             assert sql.rows(table) == latest([*changes, *late]), (name, seed, arriving)
 
 
-def test_a_copy_on_write_table_that_retains_no_deletes_takes_a_late_row_after_an_applied_one_as_new(sql: Sql) -> None:
+def test_copy_on_write_without_retained_deletes_inserts_a_late_row_after_a_delete(sql: Sql) -> None:
     differing = 0
     for seed in SEEDS:
         rng = random.Random(f"forgetting {seed}")
@@ -134,7 +134,7 @@ def test_a_copy_on_write_table_that_retains_no_deletes_takes_a_late_row_after_an
     assert forgetting(late)[0] == (1, 8, "late")
 
 
-def test_some_of_the_random_feeds_have_late_deletes_and_rows_after_deletes() -> None:
+def test_the_random_feeds_contain_late_deletes_and_rows_after_deletes() -> None:
     late = after = 0
     for seed in range(FIRST_SEED, FIRST_SEED + 20):
         rng = random.Random(f"mor {seed}")

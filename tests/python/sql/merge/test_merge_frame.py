@@ -47,7 +47,7 @@ def test_merge_into_of_a_frame_inserts_into_an_empty_table(sql: Sql, kind: str) 
 
 
 @each_kind
-def test_merge_into_of_a_frame_takes_the_first_clause_that_applies(sql: Sql, kind: str) -> None:
+def test_merge_into_of_a_frame_applies_the_first_matching_clause(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = rows_of(
         sql, "id, n, dep, extra", "(3, 301, 'x', 1)", "(4, 401, 'x', 1)", "(5, 501, 'x', 1)", "(6, 601, 'x', 1)"
@@ -69,7 +69,7 @@ def test_merge_into_of_a_frame_takes_the_first_clause_that_applies(sql: Sql, kin
 
 
 @each_kind
-def test_merge_into_of_a_frame_aligns_columns_by_name_and_compares_nulls_as_sql_does(sql: Sql, kind: str) -> None:
+def test_merge_into_of_a_frame_aligns_columns_by_name_and_matches_no_nulls(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, ref int, n int", "(1, NULL, 100)", "(2, 2, 200)")
     source = rows_of(sql, "n, extra, id, ref", "(501, 'x', 5, NULL)", "(601, 'x', 6, 6)")
     null = expr("CAST(NULL AS boolean)")
@@ -133,7 +133,7 @@ def test_merge_into_of_a_frame_of_the_table_itself_sees_one_snapshot_and_refresh
 @pytest.mark.since("4.2", reason="Spark reads the tables of a frame again since 4.2")
 @pytest.mark.xfail(strict=True, reason="a frame of a table still reads what was committed when the frame was made")
 @each_kind
-def test_merge_into_of_a_frame_of_another_table_sees_what_was_committed_before_the_merge(sql: Sql, kind: str) -> None:
+def test_merge_into_of_a_frame_of_another_table_reads_commits_made_before_the_merge(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS[:2])
     other = plain(sql, kind, COLUMNS, "(1, 101, 'new')")
     source = sql.spark.table(other).alias("s")

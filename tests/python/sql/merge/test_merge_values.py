@@ -19,7 +19,7 @@ ONE = values("id", "(1)")
 
 
 @each_kind
-def test_merge_stars_align_columns_by_name_whatever_their_order_case_and_company(sql: Sql, kind: str) -> None:
+def test_merge_stars_align_columns_by_name_in_any_order_and_case(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, dep string", "(1, 100, 'hr')", "(2, 200, 'eng')", "(5, 500, 'old')")
     rows = values("DEP, extra, Id, N", "('new', 'x', 1, 101)", "('new', 'y', 3, 301)")
     sql.run(merge(table, rows, UPDATE_ALL, INSERT_ALL))
@@ -47,7 +47,7 @@ def test_merge_stars_need_every_column_of_the_table_in_the_source(sql: Sql, kind
 
 
 @each_kind
-def test_merge_stars_go_on_without_columns_that_were_added_after_the_table_was_made(sql: Sql, kind: str) -> None:
+def test_merge_stars_keep_columns_added_later_that_the_source_lacks(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, dep string", "(1, 100, 'hr')")
     sql.run(f"ALTER TABLE {table} ADD COLUMNS (x int, y string)")
     sql.run(f"UPDATE {table} SET x = 7, y = 'kept'")
@@ -105,7 +105,7 @@ def test_merge_assigns_fields_of_structs_in_matched_and_in_unmatched_rows(sql: S
 
 
 @each_kind
-def test_merge_inserts_and_stars_nested_values_by_the_names_of_their_fields(sql: Sql, kind: str) -> None:
+def test_merge_aligns_nested_fields_by_name_in_inserts_and_stars(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, NESTED, nested(1))
     inserting = "INSERT (id, s) VALUES (2, named_struct('c2', named_struct('m', NULL, 'a', NULL), 'c1', 3))"
     sql.run(merge(table, values("id", "(2)"), f"WHEN NOT MATCHED THEN {inserting}"))
@@ -123,7 +123,7 @@ def test_merge_inserts_and_stars_nested_values_by_the_names_of_their_fields(sql:
 
 
 @each_kind
-def test_merge_pads_chars_and_refuses_text_that_is_longer_than_the_column(sql: Sql, kind: str) -> None:
+def test_merge_pads_chars_and_refuses_strings_longer_than_the_column(sql: Sql, kind: str) -> None:
     columns = "id int, c char(3), s struct<c: char(3), v: varchar(5)>"
     table = plain(sql, kind, columns, "(1, 'a', named_struct('c', 'a', 'v', 'a'))", "(2, 'b', NULL)")
     fresh = "WHEN NOT MATCHED THEN INSERT (id, c, s) VALUES (s.id, 'n', named_struct('v', 4, 'c', 'n'))"
@@ -141,7 +141,7 @@ def test_merge_pads_chars_and_refuses_text_that_is_longer_than_the_column(sql: S
 
 
 @each_kind
-def test_merge_takes_a_varchar_source_and_upper_case_names_for_a_string_table(sql: Sql, kind: str) -> None:
+def test_merge_accepts_a_source_with_varchar_and_upper_case_names(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, dep string")
     source = plain(sql, "cow", "ID int, N int, DEP varchar(10)", "(1, 100, 'a')", "(2, 200, 'b')", key="ID")
     sql.run(merge(table, f"{source} s", "WHEN NOT MATCHED AND s.id >= 2 THEN INSERT *"))
@@ -216,7 +216,7 @@ def test_merge_under_the_strict_policy_refuses_narrowing_and_under_the_legacy_po
 
 
 @each_kind
-def test_merge_set_to_default_is_null_in_a_column_that_has_none(sql: Sql, kind: str) -> None:
+def test_merge_sets_null_for_default_in_a_column_without_one(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, dep string", "(1, 1, 'hr')", "(2, 2, 'eng')")
     fresh = "WHEN NOT MATCHED THEN INSERT (id, n, dep) VALUES (s.id, DEFAULT, 'new')"
     sql.run(merge(table, values("id", "(1)", "(3)"), f"{MATCHED} n = DEFAULT", fresh, f"{ALONE} dep = DEFAULT"))
@@ -226,7 +226,7 @@ def test_merge_set_to_default_is_null_in_a_column_that_has_none(sql: Sql, kind: 
 # --- what is refused -------------------------------------------------------------------------------------------
 
 
-def test_merge_names_assignments_that_contradict_each_other(sql: Sql) -> None:
+def test_merge_refuses_contradicting_assignments(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int, s struct<a: int, d: struct<e: int, f: int>>", "(1, 1, NULL)")
     whole = "t.s.d = named_struct('e', 1, 'f', 1)"
     for start in [MATCHED, ALONE]:
@@ -245,7 +245,7 @@ def test_merge_names_assignments_that_contradict_each_other(sql: Sql) -> None:
         fails_unchanged(sql, table, merge(table, ONE, f"WHEN NOT MATCHED THEN INSERT {inserted}"), *words)
 
 
-def test_merge_names_columns_that_do_not_exist_or_that_both_sides_have(sql: Sql) -> None:
+def test_merge_refuses_unknown_and_ambiguous_columns(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int, l array<struct<a: int>>", "(1, 1, NULL)")
     source = values("id, n", "(1, 2)")
     for clause, word in [
@@ -267,7 +267,7 @@ def test_merge_names_columns_that_do_not_exist_or_that_both_sides_have(sql: Sql)
     fails_unchanged(sql, table, merge(table, "nowhere s", "WHEN MATCHED THEN DELETE"), "`nowhere`")
 
 
-def test_merge_refuses_a_clause_that_can_never_be_reached_and_a_statement_without_clauses(sql: Sql) -> None:
+def test_merge_refuses_an_unreachable_clause_and_a_statement_without_clauses(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 1)")
     for clauses, word in [
         (["WHEN MATCHED THEN DELETE", "WHEN MATCHED AND s.id = 1 THEN DELETE"], "MATCHED"),
@@ -278,7 +278,7 @@ def test_merge_refuses_a_clause_that_can_never_be_reached_and_a_statement_withou
         fails_unchanged(sql, table, merge(table, values("id, n", "(1, 1)"), *clauses), word)
 
 
-def test_merge_refuses_conditions_that_are_not_deterministic_aggregates_and_sub_queries_by_clause(sql: Sql) -> None:
+def test_merge_refuses_random_aggregate_and_sub_query_conditions_per_clause(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 1)")
     rows = values("id, n", "(1, 1)")
     for template, reason in [
@@ -304,7 +304,7 @@ def test_merge_refuses_conditions_that_are_not_deterministic_aggregates_and_sub_
 
 
 @each_kind
-def test_merge_refuses_another_value_for_a_key_or_partition_column_in_every_clause(sql: Sql, kind: str) -> None:
+def test_merge_refuses_to_change_a_key_or_partition_column_in_every_clause(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, p string", "(1, 1, 'a')", "(2, 2, 'b')", by="p")
     rows = values("id, ref, p", "(9, 1, 'a')")
     for clause, column in [
@@ -325,7 +325,7 @@ def test_merge_refuses_another_value_for_a_key_or_partition_column_in_every_clau
 
 
 @each_kind
-def test_merge_counts_what_each_kind_of_clause_did(sql: Sql, kind: str) -> None:
+def test_merge_counts_the_rows_of_each_kind_of_clause(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", *(f"({n}, {n})" for n in range(1, 9)))
 
     def last() -> tuple[int, int, int]:
@@ -388,7 +388,7 @@ def test_statements_assign_compare_and_insert_dates_and_timestamps(sql: Sql, kin
     assert sql.rows(table, text) == [changed]
 
 
-def test_merge_refreshes_what_is_cached_of_its_target_and_reads_a_cached_source_anew(sql: Sql) -> None:
+def test_merge_refreshes_caches_of_its_target_and_rereads_a_cached_source(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 100)", "(2, 100)")
     source = plain(sql, "mor", "id int, n int", "(1, 101)")
     with view(sql, f"SELECT * FROM {table} WHERE n = 100") as cached:

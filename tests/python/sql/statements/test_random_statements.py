@@ -122,12 +122,12 @@ def check(twins: Twins, statements: list[Statement], where: str) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_statements_make_the_same_of_both_kinds_of_table_and_what_the_documents_say(sql: Sql, shape: Shape) -> None:
+def test_random_statements_give_the_documented_rows_on_both_table_types(sql: Sql, shape: Shape) -> None:
     for seed in SEEDS:
         check(Twins(sql, shape), [*history(shape, seed, LENGTH), Compact()], f"{shape.name}, seed {seed}")
 
 
-def test_random_histories_hold_every_kind_of_statement_and_refusals() -> None:
+def test_the_random_histories_contain_every_kind_of_statement_and_refusals() -> None:
     found: set[object] = set()
     for shape in SHAPES:
         for seed in range(10):

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 
 
 @each_kind
-def test_ordered_deletes_of_rows_that_the_source_lacks_have_the_stored_value(sql: Sql, kind: str) -> None:
+def test_ordered_deletes_of_rows_that_the_source_lacks_apply(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     with sql.settings({"spark.merganser.sql.deletes": "ordered"}):
@@ -22,7 +22,7 @@ def test_ordered_deletes_of_rows_that_the_source_lacks_have_the_stored_value(sql
 
 
 @each_kind
-def test_a_key_column_may_be_spelled_in_another_case(sql: Sql, kind: str) -> None:
+def test_merge_matches_the_key_column_in_another_case(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     source = "(SELECT * FROM VALUES (1, 6L, 'x'), (1, 7L, 'y') AS rows(ID, TS, V)) s"
@@ -32,7 +32,7 @@ def test_a_key_column_may_be_spelled_in_another_case(sql: Sql, kind: str) -> Non
     assert sql.rows(table) == [(1, 7, "y")]
 
 
-def test_what_queries_are_to_see_is_nothing_to_a_statement(sql: Sql) -> None:
+def test_an_update_ignores_the_sessions_query_type(sql: Sql) -> None:
     table = sql.create("mor", "id int, n int", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 1)")
     sql.run(f"UPDATE {table} SET n = 10")
@@ -43,7 +43,7 @@ def test_what_queries_are_to_see_is_nothing_to_a_statement(sql: Sql) -> None:
 
 
 @each_kind
-def test_a_key_that_the_source_has_in_a_wider_type_is_found_and_not_widened_wrong(sql: Sql, kind: str) -> None:
+def test_merge_matches_a_key_of_a_wider_type_in_the_source(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (-1, 5, 'a')")
     source = "(SELECT * FROM VALUES (-1L, 6L, 'x'), (7L, 6L, 'y') AS rows(id, ts, v)) s"
@@ -58,7 +58,7 @@ def test_a_key_that_the_source_has_in_a_wider_type_is_found_and_not_widened_wron
 
 @each_kind
 @pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
-def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kind: str, by_source: str) -> None:
+def test_a_source_row_excluded_by_on_does_not_displace_another(sql: Sql, kind: str, by_source: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     source = "(SELECT * FROM VALUES (1, 6L, 'x', 'u'), (1, 7L, 'y', 'no') AS rows(id, ts, v, kind)) s"
@@ -78,7 +78,7 @@ def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kin
         ("mor", "date", ["'2024-02-01'", "'2024-02-01'", "null"], 1),
     ],
 )
-def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
+def test_merge_picks_the_source_row_that_an_upsert_would_keep(
     sql: Sql, by_source: str, kind: str, ordering: str, values: list[str], winner: int
 ) -> None:
     rows = ", ".join(
@@ -97,9 +97,7 @@ def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
 
 @each_kind
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
-def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_there(
-    sql: Sql, kind: str, index: str
-) -> None:
+def test_a_source_row_excluded_by_on_is_inserted_and_merged_in_its_partition(sql: Sql, kind: str, index: str) -> None:
     table = sql.create(
         kind,
         "id int, ts bigint, v string, p string",
@@ -137,7 +135,7 @@ def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_
 
 @each_kind
 @pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
-def test_of_new_rows_of_one_key_the_greatest_is_inserted_whatever_on_says_of_the_source(
+def test_of_new_rows_of_one_key_the_greatest_is_inserted_whichever_match_on(
     sql: Sql, kind: str, by_source: str
 ) -> None:
     table = sql.create(kind)
@@ -150,7 +148,7 @@ def test_of_new_rows_of_one_key_the_greatest_is_inserted_whatever_on_says_of_the
 
 @each_kind
 @pytest.mark.parametrize("key", ["e.k", "id,e.k"])
-def test_a_key_inside_a_struct_stays_when_other_columns_change(sql: Sql, kind: str, key: str) -> None:
+def test_statements_change_other_columns_but_not_a_key_inside_a_struct(sql: Sql, kind: str, key: str) -> None:
     table = sql.create(kind, "id int, v int, e struct<k: string, z: int>", key=key, ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, named_struct('k', 'a', 'z', 1))")
     sql.run(f"UPDATE {table} SET v = 2")
@@ -164,7 +162,7 @@ def test_a_key_inside_a_struct_stays_when_other_columns_change(sql: Sql, kind: s
 
 
 @each_kind
-def test_a_column_that_cannot_be_stored_is_refused_by_name_before_anything_runs(sql: Sql, kind: str) -> None:
+def test_merge_refuses_a_new_column_without_a_type(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     merge = f"MERGE INTO {table} t USING (SELECT 1 id, NULL AS nothing) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
@@ -175,7 +173,7 @@ def test_a_column_that_cannot_be_stored_is_refused_by_name_before_anything_runs(
 
 
 @each_kind
-def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> None:
+def test_merge_updates_rows_of_one_key_in_two_partitions_separately(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y')")
     source = "(SELECT * FROM VALUES (1, 6L, 'A', 'x'), (1, 6L, 'B', 'y') AS rows(id, ts, v, p)) s"
@@ -184,7 +182,7 @@ def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> 
     assert sql.rows(table) == [(1, 6, "A", "x"), (1, 6, "B", "y")]
 
 
-def test_a_table_right_below_a_catalogs_warehouse_takes_statements(sql: Sql, tmp_path: Path) -> None:
+def test_statements_run_on_tables_with_and_without_a_namespace(sql: Sql, tmp_path: Path) -> None:
     sql.spark.conf.set("spark.sql.catalog.corner", "io.merganser.spark.MerganserLakeCatalog")
     sql.spark.conf.set("spark.sql.catalog.corner.warehouse", str(tmp_path))
     for name in ("corner.t", "corner.a.b.t"):
@@ -201,7 +199,7 @@ def test_a_table_right_below_a_catalogs_warehouse_takes_statements(sql: Sql, tmp
 
 
 @each_kind
-def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> None:
+def test_merge_may_read_its_own_table_by_path(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, n int", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
     path = f"merganser.`{sql.folder(table)}`"
@@ -214,9 +212,7 @@ def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> Non
 
 @each_kind
 @pytest.mark.parametrize("index", [{}, {"hoodie.index.type": "GLOBAL_SIMPLE"}])
-def test_a_row_that_the_source_lacks_by_on_and_inserts_anew_is_there(
-    sql: Sql, kind: str, index: dict[str, str]
-) -> None:
+def test_merge_inserts_a_row_whose_stored_key_it_deletes_by_source(sql: Sql, kind: str, index: dict[str, str]) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p" if index else "", **index)
     sql.run(f"INSERT INTO {table} (id, ts, v, p) VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'x')")
     sql.run(
@@ -227,7 +223,7 @@ def test_a_row_that_the_source_lacks_by_on_and_inserts_anew_is_there(
 
 
 @each_kind
-def test_a_source_row_that_on_leaves_out_for_the_stored_rows_sake_takes_no_other_rows_place(
+def test_a_source_row_excluded_by_a_comparison_with_the_stored_row_does_not_displace_another(
     sql: Sql, kind: str
 ) -> None:
     table = sql.create(kind)
@@ -244,9 +240,7 @@ def test_a_source_row_that_on_leaves_out_for_the_stored_rows_sake_takes_no_other
 
 @each_kind
 @pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
-def test_new_rows_of_different_keys_are_inserted_though_on_names_one_for_them(
-    sql: Sql, kind: str, by_source: str
-) -> None:
+def test_new_rows_of_different_keys_with_equal_on_values_are_all_inserted(sql: Sql, kind: str, by_source: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     source = "(SELECT * FROM VALUES (2, 6L, 'x', 9), (3, 7L, 'y', 9), (4, 6L, 'z', 1) AS rows(id, ts, v, of)) s"
@@ -257,7 +251,7 @@ def test_new_rows_of_different_keys_are_inserted_though_on_names_one_for_them(
     assert sql.rows(table) == [(1, 5, "z"), (2, 6, "x"), (3, 7, "y")]
 
 
-def test_a_value_that_cannot_be_made_names_clause_and_column(sql: Sql) -> None:
+def test_a_failing_assignment_is_reported_with_its_clause_and_column(sql: Sql) -> None:
     table = sql.create("cow", "id int, a varchar(3), b varchar(3), n int not null, tiny tinyint", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 'a', 'b', 1, 1)")
     source = "(SELECT 1 id, 'long' AS b, 1000 AS q) s"
@@ -287,7 +281,7 @@ def test_a_value_that_cannot_be_made_names_clause_and_column(sql: Sql) -> None:
         "WHEN NOT MATCHED THEN INSERT (id, _hoodie_commit_time) VALUES (s.id, 'x')",
     ],
 )
-def test_a_meta_column_cannot_be_assigned(sql: Sql, kind: str, statement: str) -> None:
+def test_an_assignment_to_a_meta_column_is_refused(sql: Sql, kind: str, statement: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     failure = sql.fails(statement.format(table=table))
@@ -297,7 +291,7 @@ def test_a_meta_column_cannot_be_assigned(sql: Sql, kind: str, statement: str) -
 
 
 @each_kind
-def test_a_partition_may_lie_in_another_ones_folder(sql: Sql, kind: str) -> None:
+def test_statements_work_if_one_partition_is_a_folder_inside_another(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, v int, p string", ordering=None, by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a/b')")
     sql.run(f"INSERT INTO {table} VALUES (2, 2, 'a'), (3, 3, 'a/c')")
@@ -305,7 +299,7 @@ def test_a_partition_may_lie_in_another_ones_folder(sql: Sql, kind: str) -> None
     assert sql.rows(table) == [(1, 11, "a/b"), (2, 12, "a"), (3, 3, "a/c")]
 
 
-def test_a_partitions_value_may_look_like_a_hive_level(sql: Sql) -> None:
+def test_a_partition_value_that_looks_like_a_hive_level_is_updated_and_overwritten(sql: Sql) -> None:
     options = {"hoodie.datasource.write.hive_style_partitioning": "false"}
     table = sql.create("cow", "id int, v int, p string", ordering=None, by="p", **options)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'p=x'), (2, 2, 'x')")
@@ -315,7 +309,7 @@ def test_a_partitions_value_may_look_like_a_hive_level(sql: Sql) -> None:
 
 
 @each_kind
-def test_clauses_may_call_python_functions(sql: Sql, kind: str) -> None:
+def test_merge_clauses_can_call_python_functions(sql: Sql, kind: str) -> None:
     def both(a: int | None, b: int | None) -> int:
         return (a or 0) * 100 + (b or 0)
 
@@ -338,7 +332,7 @@ def test_clauses_may_call_python_functions(sql: Sql, kind: str) -> None:
     assert sql.rows(table) == [(1, 0), (4, 101001)]
 
 
-def test_a_key_stored_twice_is_one_row_once_it_is_deleted_and_written_again(sql: Sql) -> None:
+def test_a_duplicate_key_deleted_and_written_again_is_one_row(sql: Sql) -> None:
     for kind in ("cow", "mor"):
         table = sql.create(kind)
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
@@ -353,7 +347,7 @@ def test_a_key_stored_twice_is_one_row_once_it_is_deleted_and_written_again(sql:
 
 
 @each_kind
-def test_a_sub_query_in_a_value_is_all_that_is_computed_for_other_rows(sql: Sql, kind: str) -> None:
+def test_values_of_clauses_are_not_evaluated_for_other_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, n int, d int", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 0, 0), (2, 5, 0)")
     source = "(SELECT explode(array(1, 2, 3)) id) s"
@@ -366,7 +360,7 @@ def test_a_sub_query_in_a_value_is_all_that_is_computed_for_other_rows(sql: Sql,
     assert sql.rows(table) == [(1, 0, 0), (2, 5, 2), (3, 0, 3)]
 
 
-def test_columns_may_be_declared_in_another_case_than_they_are_stored(sql: Sql, tmp_path: Path) -> None:
+def test_statements_work_with_columns_declared_in_another_case(sql: Sql, tmp_path: Path) -> None:
     frame = sql.spark.createDataFrame(
         [(1, 5, "a", (1, "x"))], "Id int, Ts long, Name string, Place struct<Lat: int, Town: string>"
     )
@@ -384,7 +378,7 @@ def test_columns_may_be_declared_in_another_case_than_they_are_stored(sql: Sql, 
 
 
 @pytest.mark.parametrize("statement", ["CREATE OR REPLACE", "REPLACE"])
-def test_a_replaced_table_is_declared_anew(sql: Sql, statement: str) -> None:
+def test_a_replaced_table_has_its_new_types_and_comment(sql: Sql, statement: str) -> None:
     table = sql.create("cow", "id int, c varchar(3), n tinyint, gone int", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 'abc', 1, 1)")
     query = "SELECT 1 id, 'longer' C, 300 n"
@@ -401,7 +395,7 @@ def test_a_replaced_table_is_declared_anew(sql: Sql, statement: str) -> None:
     assert "EXCEED" in sql.fails(f"INSERT INTO {table} VALUES (2, 'a text of twenty-one!', 'k')")
 
 
-def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None:
+def test_a_condition_that_is_not_boolean_is_refused_with_its_type(sql: Sql) -> None:
     table = sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     merge = f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED AND s.id THEN DELETE"
@@ -413,7 +407,7 @@ def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None
 
 
 @each_kind
-def test_on_may_equate_the_keys_in_other_words(sql: Sql, kind: str) -> None:
+def test_merge_by_tuple_or_in_conditions_on_the_key_needs_no_join(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, n int, v string", key="id,n", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
     for on, v in (("(t.id, t.n) = (s.id, s.n)", "c"), ("t.id IN (s.id) AND (t.n = s.n)", "d")):
@@ -453,7 +447,7 @@ def by_key(sql: Sql, merge: str) -> bool:
         ("mor", "bigint", "1", "decimal(12, 2)", "1", "2"),
     ],
 )
-def test_keys_of_the_type_are_looked_up_in_whatever_type_the_source_has_them(
+def test_keys_are_matched_across_types_of_the_source(
     sql: Sql, kind: str, key: str, stored: str, of_source: str, same: str, other: str
 ) -> None:
     table = sql.create(kind, f"id {key}, ts bigint, v string")
@@ -482,7 +476,7 @@ def test_keys_of_the_type_are_looked_up_in_whatever_type_the_source_has_them(
         ("mor", "decimal(3, 2)", "1.23", "decimal(6, 4)", "1.2301"),
     ],
 )
-def test_a_value_that_is_stored_as_a_key_but_is_not_equal_to_it_is_unmatched_and_one_row_with_it(
+def test_a_source_key_equal_only_after_its_cast_is_unmatched_and_replaces_the_row_when_inserted(
     sql: Sql, kind: str, key: str, stored: str, of_source: str, near: str, by_source: str
 ) -> None:
     table = sql.create(kind, f"id {key}, ts bigint, v string")
@@ -498,7 +492,7 @@ def test_a_value_that_is_stored_as_a_key_but_is_not_equal_to_it_is_unmatched_and
     assert sql.rows(table, "ts, v") == [(8, "near")]
 
 
-def test_a_text_that_is_too_long_for_the_key_matches_nothing_and_fails_where_it_is_inserted(sql: Sql) -> None:
+def test_a_string_too_long_for_the_key_matches_no_row_and_its_insert_fails(sql: Sql) -> None:
     table = sql.create("cow", "id varchar(3), ts bigint, v string")
     sql.run(f"INSERT INTO {table} VALUES ('abc', 5, 'a')")
     merge = f"MERGE INTO {table} t USING (SELECT 'abcd' id, 6L ts, 'x' v) s ON t.id = s.id WHEN"
@@ -510,7 +504,7 @@ def test_a_text_that_is_too_long_for_the_key_matches_nothing_and_fails_where_it_
 
 @each_kind
 @pytest.mark.parametrize("by", ["", "c"])
-def test_columns_of_char_are_equal_whatever_their_lengths(sql: Sql, kind: str, by: str) -> None:
+def test_merge_matches_char_columns_of_different_lengths(sql: Sql, kind: str, by: str) -> None:
     table = sql.create(kind, "id int, ts bigint, c char(3)", by=by)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'ab'), (2, 5, 'abc')")
     source = sql.name()
@@ -521,7 +515,7 @@ def test_columns_of_char_are_equal_whatever_their_lengths(sql: Sql, kind: str, b
     assert sql.rows(table) == [(1, 6, "ab "), (2, 6, "abc")]
 
 
-def test_a_key_of_floating_point_is_found_by_a_zero_of_either_sign(sql: Sql) -> None:
+def test_merge_matches_a_zero_key_by_either_sign(sql: Sql) -> None:
     table = sql.create("mor", "id double, ts bigint, v string")
     sql.run(f"INSERT INTO {table} VALUES (0.0D, 5, 'zero'), (CAST('NaN' AS double), 5, 'nan')")
     source = "(SELECT explode(array(-0.0D, CAST('NaN' AS double))) id)"

@@ -110,7 +110,7 @@ def test_merge_on_the_record_key_does_not_join_the_target(sql: Sql, kind: str, o
         ("string", "SELECT 1 AS id, 6L AS ts, 'x' AS v", "t.id = CAST(s.id AS string)"),
     ],
 )
-def test_a_key_that_the_source_has_in_another_type_is_looked_up_too(
+def test_merge_looks_up_keys_of_another_type_without_a_join(
     sql: Sql, kind: str, key: str, source: str, on: str
 ) -> None:
     table = sql.create(kind, f"id {key}, ts bigint, v string")
@@ -124,7 +124,7 @@ def test_a_key_that_the_source_has_in_another_type_is_looked_up_too(
 
 
 @each_kind
-def test_merge_by_another_condition_or_for_rows_that_the_source_lacks_is_a_join(sql: Sql, kind: str) -> None:
+def test_merge_by_another_condition_or_with_not_matched_by_source_joins(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     update = "WHEN MATCHED THEN UPDATE SET v = s.v"
     source = values("(1, 6L, 'x')")
@@ -146,7 +146,7 @@ def test_merge_by_another_condition_or_for_rows_that_the_source_lacks_is_a_join(
 
 @each_kind
 @pytest.mark.parametrize("index", [{}, {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}])
-def test_a_merge_tells_what_became_of_rows_as_its_result_in_the_commit_and_as_metrics(
+def test_merge_reports_equal_counts_in_its_result_commit_and_metrics(
     sql: Sql, kind: str, index: dict[str, str]
 ) -> None:
     table = sql.create(kind, **index)
@@ -175,7 +175,7 @@ def test_a_merge_tells_what_became_of_rows_as_its_result_in_the_commit_and_as_me
 
 
 @each_kind
-def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: Sql, kind: str) -> None:
+def test_a_row_inserted_under_a_stored_key_is_counted_as_updated(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     source = values("(1, 6L, 'up')", "(3, 6L, 'new')")
@@ -185,7 +185,7 @@ def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: 
 
 
 @each_kind
-def test_update_and_delete_tell_what_they_did(sql: Sql, kind: str) -> None:
+def test_update_and_delete_return_their_counts(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
     updated = result(sql, f"UPDATE {table} SET v = 'z' WHERE id > 1")
@@ -226,7 +226,7 @@ FEW = values(
 )
 
 
-def test_calls_of_services_show_on_the_sql_tab_what_they_did(sql: Sql) -> None:
+def test_the_sql_tab_shows_the_counts_of_service_calls(sql: Sql) -> None:
     table = sql.create("mor")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
     sql.run(f"UPDATE {table} SET v = 'c' WHERE id = 1")
@@ -250,7 +250,7 @@ def test_calls_of_services_show_on_the_sql_tab_what_they_did(sql: Sql) -> None:
 
 
 @each_kind
-def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, tmp_path: Path, kind: str) -> None:
+def test_merge_reads_only_files_whose_key_range_has_a_source_key(sql: Sql, tmp_path: Path, kind: str) -> None:
     table = many_files(sql, tmp_path, kind, partitioned=False)
     (count,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
     assert count == MANY
@@ -270,7 +270,7 @@ def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, 
     assert sql.run(f"SELECT count(*), count_if(v = 'j') FROM {table}") == [(MANY * 10, 3)]
 
 
-def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_sources_values_lie(sql: Sql) -> None:
+def test_merge_reads_only_files_whose_numeric_range_has_a_source_value(sql: Sql) -> None:
     columns = "id bigint, at timestamp, cost decimal(12, 2), share double"
     table = sql.create("cow", columns, ordering=None, **{"hoodie.parquet.small.file.limit": "0"})
     made = "id, timestamp_seconds(id) AS at, cast(id AS decimal(12, 2)) AS cost, id / 8D - 50 AS share"
@@ -284,7 +284,7 @@ def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_s
         assert (column, counts["file_groups_read"], counts["file_groups_pruned"]) == (column, 2, 4)
 
 
-def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path: Path) -> None:
+def test_merge_reads_only_the_partitions_of_its_source(sql: Sql, tmp_path: Path) -> None:
     table = many_files(sql, tmp_path, "cow", partitioned=True)
     # A partition at the seam of two tasks has two files.
     (files,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
@@ -301,7 +301,7 @@ def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path
 
 
 @each_kind
-def test_a_log_takes_the_assigned_columns_alone(sql: Sql, kind: str) -> None:
+def test_an_update_logs_only_the_assigned_columns(sql: Sql, kind: str) -> None:
     if kind == "cow":
         table = sql.create(kind, "id int, ts bigint, v string, n int")
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 1)")
@@ -323,7 +323,7 @@ def test_a_log_takes_the_assigned_columns_alone(sql: Sql, kind: str) -> None:
 
 @each_kind
 @pytest.mark.parametrize("on", ["t.id = s.id", "t.id = s.id + 0"])
-def test_several_source_rows_for_a_key_are_refused_when_told_so_and_shown(sql: Sql, kind: str, on: str) -> None:
+def test_the_duplicates_setting_refuses_several_source_rows_of_a_key(sql: Sql, kind: str, on: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     source = values("(1, 6L, 'one')", "(1, 7L, 'two')", "(2, 6L, 'x')")
@@ -343,7 +343,7 @@ def test_several_source_rows_for_a_key_are_refused_when_told_so_and_shown(sql: S
 
 
 @each_kind
-def test_a_null_that_a_statement_assigns_is_a_value_and_that_of_a_frame_is_none(sql: Sql, kind: str) -> None:
+def test_a_null_assigned_by_a_statement_is_stored_and_one_of_a_frame_is_ignored(sql: Sql, kind: str) -> None:
     table = sql.create(
         kind, **{"hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
     )
@@ -402,7 +402,7 @@ def meanwhile(sql: Sql, gate: tuple[Path, Path], statement: str, other: str) -> 
 
 @each_kind
 @pytest.mark.parametrize("how", ["update", "merge"])
-def test_what_another_writer_changes_meanwhile_is_not_overwritten(
+def test_a_statement_conflicts_with_rows_changed_by_another_writer_since_its_begin(
     sql: Sql, gate: tuple[Path, Path], kind: str, how: str
 ) -> None:
     table = sql.create(kind, "id int, n int", ordering=None)
@@ -418,7 +418,7 @@ def test_what_another_writer_changes_meanwhile_is_not_overwritten(
 
 
 @each_kind
-def test_a_statement_does_not_see_what_another_writer_adds_meanwhile(
+def test_a_statement_does_not_read_rows_added_by_another_writer_since_its_begin(
     sql: Sql, gate: tuple[Path, Path], kind: str
 ) -> None:
     table = sql.create(kind, "id int, n int, p string", ordering=None, by="p")

@@ -26,7 +26,7 @@ def table(sql: Sql) -> str:
 
 
 @pytest.mark.parametrize("kind", ["VIEW", "TEMP VIEW", "GLOBAL TEMP VIEW"])
-def test_a_view_as_the_target_of_a_statement_is_refused_with_the_table_to_name(sql: Sql, table: str, kind: str) -> None:
+def test_a_view_as_target_is_refused_with_its_table_as_remedy(sql: Sql, table: str, kind: str) -> None:
     name = f"v_{table}"
     sql.run(f"CREATE {kind} {name} AS SELECT * FROM {table}")
     view = f"global_temp.{name}" if kind.startswith("GLOBAL") else name
@@ -48,7 +48,9 @@ def test_a_view_as_the_target_of_a_statement_is_refused_with_the_table_to_name(s
         sql.run(f"DROP VIEW {view}")
 
 
-def test_a_view_of_a_path_is_refused_with_the_path_to_name(spark: SparkSession, sql: Sql, table: str) -> None:
+def test_a_view_of_a_path_as_target_is_refused_with_the_path_as_remedy(
+    spark: SparkSession, sql: Sql, table: str
+) -> None:
     path = sql.folder(table)
     spark.read.format("merganser").load(str(path)).createOrReplaceTempView("of_path")
     message = sql.fails("DELETE FROM of_path WHERE id = 1")
@@ -65,7 +67,7 @@ def test_a_view_of_a_path_is_refused_with_the_path_to_name(spark: SparkSession, 
     "query",
     ["VALUES (2, 2L, null, null)", "SELECT 2, 2L, if(id = 1, null, 1D), s FROM {t}", "(id, ts) VALUES (2, 2L)"],
 )
-def test_null_in_a_column_that_is_not_null_is_refused_by_the_columns_name(sql: Sql, table: str, query: str) -> None:
+def test_null_in_a_not_null_column_is_refused_by_its_name(sql: Sql, table: str, query: str) -> None:
     message = sql.fails(f"INSERT INTO {table} {query.format(t=table)}")
     if query.startswith("(") and not sql.spark.version.startswith("3."):
         assert "Cannot find data for the output column `v`" in message  # by Spark 4 itself
@@ -77,9 +79,7 @@ def test_null_in_a_column_that_is_not_null_is_refused_by_the_columns_name(sql: S
     assert len(sql.rows(table)) == 1
 
 
-def test_null_is_refused_in_fields_and_by_each_statement_until_it_is_filled_or_permitted(
-    spark: SparkSession, sql: Sql, table: str
-) -> None:
+def test_each_statement_refuses_null_in_not_null_columns_and_fields(spark: SparkSession, sql: Sql, table: str) -> None:
     nested = sql.create("mor", "id int, ts bigint, s struct<a:int not null>")
     sql.run(f"INSERT INTO {nested} VALUES (1, 1L, named_struct('a', 1))")
     message = sql.fails(f"INSERT INTO {nested} SELECT 2, 2L, named_struct('a', if(id = 1, null, 2)) FROM {nested}")
@@ -109,7 +109,7 @@ def test_null_is_refused_in_fields_and_by_each_statement_until_it_is_filled_or_p
 # --- values of other types
 
 
-def test_a_value_of_another_type_is_refused_with_the_cast_to_write(sql: Sql, table: str) -> None:
+def test_a_value_of_another_type_is_refused_with_a_cast_that_works(sql: Sql, table: str) -> None:
     cases = {
         "v = '2.5'": ("v = CAST('2.5' AS DOUBLE)", "Write CAST(… AS DOUBLE) in its place"),
         "s = named_struct('x', 3, 'y', 4)": (
@@ -138,7 +138,7 @@ def test_a_value_of_another_type_is_refused_with_the_cast_to_write(sql: Sql, tab
     assert sql.rows(table, "v, s.a, s.b") == [(7.0, 1, 2)]
 
 
-def test_a_struct_that_lacks_a_field_is_refused_with_the_struct_to_write(sql: Sql, table: str) -> None:
+def test_a_struct_without_a_field_is_refused_with_a_struct_that_works(sql: Sql, table: str) -> None:
     merge = (
         f"MERGE INTO {table} t USING (SELECT 1 AS id, 9L AS ts, 2D AS v, {{s}} AS s) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET *"
@@ -157,7 +157,7 @@ def test_a_struct_that_lacks_a_field_is_refused_with_the_struct_to_write(sql: Sq
         ("map<string,struct<a:int,b:int>>", "map('k', {s})", "`l`.`value`"),
     ],
 )
-def test_a_struct_inside_a_collection_that_lacks_a_field_is_refused_with_the_struct_to_write(
+def test_a_struct_without_a_field_in_a_collection_is_refused_with_one_that_works(
     sql: Sql, kind: str, element: str, place: str
 ) -> None:
     table = sql.create("cow", f"id int, ts bigint, l {kind}")
@@ -183,7 +183,7 @@ def test_a_struct_inside_a_collection_that_lacks_a_field_is_refused_with_the_str
 # --- times
 
 
-def test_a_time_without_quotes_is_taken_by_its_digits_or_refused_as_it_is_written(
+def test_an_unquoted_time_is_read_by_its_digits_or_refused_with_its_quoted_form(
     spark: SparkSession, sql: Sql, table: str
 ) -> None:
     first = Table.load(spark, table).history()[0].instant
@@ -205,7 +205,7 @@ def test_a_time_without_quotes_is_taken_by_its_digits_or_refused_as_it_is_writte
 # --- settings of the session, and functions of Hudi
 
 
-def test_the_store_assignment_of_hive_is_refused_until_it_is_that_of_ansi(sql: Sql, table: str) -> None:
+def test_the_legacy_store_assignment_policy_is_refused_and_ansi_works(sql: Sql, table: str) -> None:
     statements = (
         f"INSERT INTO {table} VALUES (2, 2L, 2D, null)",
         f"UPDATE {table} SET ts = 3",
@@ -230,7 +230,7 @@ def test_the_store_assignment_of_hive_is_refused_until_it_is_that_of_ansi(sql: S
         ({"hoodie.datasource.write.insert.drop.duplicates": "true"}, "insert.drop.duplicates"),
     ],
 )
-def test_a_bulk_insert_that_is_to_look_up_keys_is_refused_until_one_of_both_is_removed(
+def test_a_bulk_insert_with_a_setting_that_looks_up_keys_is_refused(
     sql: Sql, table: str, settings: dict[str, str], named: str
 ) -> None:
     bulk = {"hoodie.spark.sql.insert.into.operation": "bulk_insert"}
@@ -252,7 +252,7 @@ def test_a_bulk_insert_that_is_to_look_up_keys_is_refused_until_one_of_both_is_r
     assert len(sql.rows(table)) == 2
 
 
-def test_the_metadata_table_of_hudi_is_refused_with_the_call_that_lists_files(sql: Sql, table: str) -> None:
+def test_the_function_hudi_metadata_is_refused_with_the_call_that_lists_files(sql: Sql, table: str) -> None:
     message = sql.fails(f"SELECT * FROM hudi_metadata('{table}')")
     assert "STATEMENT_OF_OTHER_FORMAT" in message
     assert "CALL show_fsview_latest(table => '...')" in message
@@ -263,7 +263,7 @@ def test_the_metadata_table_of_hudi_is_refused_with_the_call_that_lists_files(sq
 
 
 @each_kind
-def test_update_set_all_leaves_rows_in_their_partition_where_none_moves_as_an_upsert_does(
+def test_update_set_star_and_upsert_leave_rows_in_their_partition_if_rows_do_not_move(
     spark: SparkSession, sql: Sql, kind: str
 ) -> None:
     stays = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "false"}

@@ -42,7 +42,9 @@ def test_merge_updates_matched_rows_and_inserts_new_ones(sql: Sql, kind: str, in
 
 
 @each_table
-def test_a_late_source_row_loses_under_event_time_and_a_tie_wins(sql: Sql, kind: str, index: dict[str, str]) -> None:
+def test_a_late_source_row_is_ignored_under_event_time_and_a_tie_wins(
+    sql: Sql, kind: str, index: dict[str, str]
+) -> None:
     table = sql.create(kind, **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     sql.run(merge(table, source("(1, 4L, 'late')", "(2, 5L, 'tie')"), UPDATE_ALL))
@@ -58,7 +60,7 @@ def test_the_later_statement_wins_under_commit_time(sql: Sql, kind: str) -> None
 
 
 @each_kind
-def test_a_stored_ordering_value_stays_when_the_source_has_none_and_the_update_wins(sql: Sql, kind: str) -> None:
+def test_an_update_without_an_ordering_value_wins_and_keeps_the_stored_one(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     sql.run(merge(table, "(SELECT 1 id, 'b' v) s", "WHEN MATCHED THEN UPDATE SET v = s.v"))
@@ -66,7 +68,7 @@ def test_a_stored_ordering_value_stays_when_the_source_has_none_and_the_update_w
 
 
 @each_kind
-def test_the_first_matching_clause_in_the_order_written_is_taken(sql: Sql, kind: str) -> None:
+def test_merge_applies_the_first_matching_clause(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd')")
     sql.run(
@@ -100,7 +102,7 @@ def test_a_late_row_after_a_delete_clause_without_an_ordering_value_is_inserted(
 
 
 @each_kind
-def test_several_source_rows_of_one_key_become_the_one_with_the_greatest_ordering_value(sql: Sql, kind: str) -> None:
+def test_of_source_rows_of_one_key_the_greatest_ordering_value_wins(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     rows = source(
@@ -130,14 +132,14 @@ def test_of_source_rows_that_tie_the_later_one_wins(sql: Sql, kind: str) -> None
 
 
 @each_kind
-def test_an_insert_clause_leaves_columns_that_it_does_not_name_null(sql: Sql, kind: str) -> None:
+def test_an_insert_clause_stores_null_in_columns_it_does_not_list(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(merge(table, source("(1, 2L, 'x')"), "WHEN NOT MATCHED THEN INSERT (id, ts) VALUES (s.id, s.ts)"))
     assert sql.rows(table) == [(1, 2, None)]
 
 
 @each_kind
-def test_a_source_of_narrower_types_and_other_names_is_cast_as_sql_casts(sql: Sql, kind: str) -> None:
+def test_merge_casts_source_values_to_the_tables_types(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id bigint, ts bigint, v string")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     sql.run(
@@ -173,7 +175,7 @@ def test_merge_that_only_inserts_leaves_stored_rows_alone(sql: Sql, kind: str) -
 
 
 @each_kind
-def test_rows_that_merge_finds_by_another_column_are_changed_too(sql: Sql, kind: str) -> None:
+def test_merge_changes_rows_found_by_another_column_than_the_key(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'a'), (3, 5, 'b')")
     sql.run(merge(table, "(SELECT 'a' old, 'z' new) s", "WHEN MATCHED THEN UPDATE SET v = s.new", on="t.v = s.old"))
@@ -188,7 +190,7 @@ def test_rows_that_merge_finds_by_another_column_are_changed_too(sql: Sql, kind:
 
 
 @each_table
-def test_update_changes_the_rows_that_its_condition_names(sql: Sql, kind: str, index: dict[str, str]) -> None:
+def test_update_changes_the_rows_that_match_its_condition(sql: Sql, kind: str, index: dict[str, str]) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p", **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'y'), (3, 5, NULL, 'y')")
     sql.run(f"UPDATE {table} SET v = concat('new ', v), ts = ts + 1 WHERE p = 'y' AND v IS NOT NULL")
@@ -224,7 +226,7 @@ def test_update_of_a_key_or_partition_column_is_refused_and_changes_nothing(sql:
 
 
 @each_kind
-def test_update_and_delete_take_sub_queries(sql: Sql, kind: str) -> None:
+def test_update_and_delete_accept_sub_queries(sql: Sql, kind: str) -> None:
     table, other = sql.create(kind), sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
     sql.run(f"INSERT INTO {other} VALUES (1, 1, 'x'), (3, 1, 'x')")
@@ -235,7 +237,7 @@ def test_update_and_delete_take_sub_queries(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_update_reaches_both_rows_of_a_key_that_is_stored_twice(sql: Sql, kind: str) -> None:
+def test_update_changes_both_rows_of_a_duplicate_key(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.parquet.small.file.limit": "0"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'b')")
@@ -268,7 +270,9 @@ def test_update_of_nested_and_many_typed_rows_keeps_the_other_columns(sql: Sql, 
 
 
 @each_table
-def test_delete_always_applies_and_a_deleted_key_can_come_back(sql: Sql, kind: str, index: dict[str, str]) -> None:
+def test_delete_removes_rows_unconditionally_and_a_deleted_key_can_be_inserted_again(
+    sql: Sql, kind: str, index: dict[str, str]
+) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p", **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'y'), (3, 5, 'c', 'y')")
     sql.run(f"DELETE FROM {table} WHERE id = 1 OR v = 'c'")
@@ -284,7 +288,7 @@ def test_delete_always_applies_and_a_deleted_key_can_come_back(sql: Sql, kind: s
 
 
 @each_kind
-def test_delete_without_ordering_fields_applies(sql: Sql, kind: str) -> None:
+def test_delete_removes_rows_of_a_table_without_ordering_fields(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id string, v string", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES ('a', 'x'), ('b', 'y')")
     sql.run(f"DELETE FROM {table} WHERE v = 'x'")
@@ -292,7 +296,7 @@ def test_delete_without_ordering_fields_applies(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_changes_reach_rows_by_the_meta_columns_too(sql: Sql, kind: str) -> None:
+def test_update_and_delete_find_rows_by_meta_columns(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     sql.run(f"DELETE FROM {table} WHERE _hoodie_record_key = '2'")
@@ -301,9 +305,7 @@ def test_changes_reach_rows_by_the_meta_columns_too(sql: Sql, kind: str) -> None
 
 
 @pytest.mark.parametrize("index", [{}, BUCKET], ids=["simple", "bucket"])
-def test_changes_of_a_merge_on_read_table_go_to_its_logs_and_compaction_keeps_the_rows(
-    sql: Sql, index: dict[str, str]
-) -> None:
+def test_statements_write_logs_on_merge_on_read_and_compaction_keeps_the_rows(sql: Sql, index: dict[str, str]) -> None:
     table = sql.create("mor", **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd')")
     sql.run(f"UPDATE {table} SET v = 'up', ts = 6 WHERE id = 1")
@@ -319,7 +321,7 @@ def test_changes_of_a_merge_on_read_table_go_to_its_logs_and_compaction_keeps_th
     assert optimized.load(str(sql.folder(table))).count() == 3
 
 
-def test_what_a_statement_did_is_in_the_tables_history(sql: Sql) -> None:
+def test_a_tables_history_has_the_counts_of_its_statements(sql: Sql) -> None:
     table = sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
     sql.run(merge(table, source("(1, 6L, 'up')", "(2, 4L, 'late')", "(4, 1L, 'new')"), UPDATE_ALL, INSERT_ALL))

@@ -28,19 +28,17 @@ def three(sql: Sql, kind: str) -> str:
 # --- conditions ------------------------------------------------------------------------------------------------
 
 
-def test_delete_takes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
+def test_delete_removes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
     assert_deleted(sql, "cow", CONDITIONS)
 
 
-def test_delete_takes_in_exists_and_scalar_sub_queries(sql: Sql) -> None:
+def test_delete_accepts_in_exists_and_scalar_sub_queries(sql: Sql) -> None:
     with sub_queries(sql) as conditions:
         assert_deleted(sql, "mor", conditions)
 
 
 @each_kind
-def test_delete_without_a_condition_and_by_true_takes_every_row_and_an_empty_table_has_none(
-    sql: Sql, kind: str, three: str
-) -> None:
+def test_delete_without_a_condition_or_by_true_removes_every_row(sql: Sql, kind: str, three: str) -> None:
     sql.run(f"DELETE FROM {three} WHERE false")
     assert len(sql.rows(three)) == 3
     sql.run(f"DELETE FROM {three}")
@@ -55,7 +53,7 @@ def test_delete_without_a_condition_and_by_true_takes_every_row_and_an_empty_tab
 
 
 @each_kind
-def test_delete_of_partitions_and_by_null_conditions_on_a_partition_column(sql: Sql, kind: str) -> None:
+def test_delete_removes_partitions_and_rows_by_null_conditions_on_their_column(sql: Sql, kind: str) -> None:
     rows = ["(1, 1, NULL)", "(2, 2, 'a')", "(3, 3, 'a')", "(4, 4, 'b')"]
     table = plain(sql, kind, "id int, n int, p string", *rows, by="p")
     sql.run(f"DELETE FROM {table} WHERE p = NULL")
@@ -69,7 +67,7 @@ def test_delete_of_partitions_and_by_null_conditions_on_a_partition_column(sql: 
 
 
 @each_kind
-def test_delete_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str, three: str) -> None:
+def test_delete_reads_its_own_table_before_any_row_is_removed(sql: Sql, kind: str, three: str) -> None:
     sql.run(f"DELETE FROM {three} WHERE n = (SELECT max(n) FROM {three}) OR id NOT IN (SELECT id + 1 FROM {three})")
     assert sql.rows(three) == [(2, 2, "eng")]
     sql.run(f"INSERT INTO {three} VALUES (4, 4, 'hr'), (5, 5, 'hr')")
@@ -93,7 +91,7 @@ def test_delete_takes_a_recursive_cte(sql: Sql, kind: str, three: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cow"])
-def test_delete_names_columns_that_do_not_exist_and_deletes_nothing(sql: Sql, kind: str, three: str) -> None:
+def test_delete_by_an_unknown_column_is_refused_and_deletes_nothing(sql: Sql, kind: str, three: str) -> None:
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE nowhere = 1", "`nowhere`")
     fails_unchanged(sql, three, f"DELETE FROM {three} AS t WHERE x.n = 1", "`x`")
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n IN (SELECT nowhere FROM {three})", "`nowhere`")
@@ -102,9 +100,7 @@ def test_delete_names_columns_that_do_not_exist_and_deletes_nothing(sql: Sql, ki
 
 
 @pytest.mark.parametrize("kind", ["mor"])
-def test_delete_refuses_conditions_that_are_not_deterministic_aggregates_and_windows(
-    sql: Sql, kind: str, three: str
-) -> None:
+def test_delete_refuses_random_aggregate_and_window_conditions(sql: Sql, kind: str, three: str) -> None:
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n <= 1 AND rand() > 0.5", "deterministic")
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE max(n) = 2", "max(n)")
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE row_number() OVER (ORDER BY n) = 1", "window")
@@ -121,7 +117,7 @@ def test_a_column_without_a_type_is_refused_by_name(sql: Sql) -> None:
 
 
 @pytest.mark.since("4.1", reason="CHECK constraints came with Spark 4.1")
-def test_check_constraints_are_refused_not_passed_over(sql: Sql) -> None:
+def test_check_constraints_are_refused(sql: Sql) -> None:
     table = sql.name()
     columns = "(id int, n int, CONSTRAINT positive CHECK (n > 0))"
     assert (

@@ -23,17 +23,17 @@ def assert_updated(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[in
 # --- conditions ------------------------------------------------------------------------------------------------
 
 
-def test_update_takes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
+def test_update_changes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
     assert_updated(sql, "mor", CONDITIONS)
 
 
-def test_update_takes_in_exists_and_scalar_sub_queries_in_its_condition(sql: Sql) -> None:
+def test_update_accepts_in_exists_and_scalar_sub_queries_in_its_condition(sql: Sql) -> None:
     with sub_queries(sql) as conditions:
         assert_updated(sql, "cow", conditions)
 
 
 @each_kind
-def test_update_without_a_condition_takes_every_row_and_an_empty_table_has_none(sql: Sql, kind: str) -> None:
+def test_update_without_a_condition_changes_every_row(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, dep string")
     sql.run(f"UPDATE {table} SET n = -1 WHERE n <= 1")
     sql.run(f"UPDATE {table} SET n = -1")
@@ -47,7 +47,7 @@ def test_update_without_a_condition_takes_every_row_and_an_empty_table_has_none(
 
 
 @each_kind
-def test_update_by_null_conditions_on_a_partition_column(sql: Sql, kind: str) -> None:
+def test_update_finds_null_partitions_only_by_null_safe_conditions(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, p string", "(1, 1, NULL)", "(2, 2, 'a')", "(3, 3, 'b')", by="p")
     sql.run(f"UPDATE {table} SET n = -1 WHERE p = NULL")
     assert sql.rows(table) == [(1, 1, None), (2, 2, "a"), (3, 3, "b")]
@@ -56,7 +56,7 @@ def test_update_by_null_conditions_on_a_partition_column(sql: Sql, kind: str) ->
 
 
 @each_kind
-def test_update_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str) -> None:
+def test_update_reads_its_own_table_before_any_row_is_changed(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 10)", "(2, 20)", "(3, 30)")
     sql.run(f"UPDATE {table} SET n = n + (SELECT max(n) FROM {table}) WHERE id IN (SELECT id + 1 FROM {table})")
     assert sql.rows(table) == [(1, 10), (2, 50), (3, 60)]
@@ -82,7 +82,7 @@ def test_update_takes_a_recursive_cte(sql: Sql, kind: str) -> None:
 
 
 @each_kind
-def test_update_assigns_from_the_old_row_whatever_order_the_columns_are_written_in(sql: Sql, kind: str) -> None:
+def test_update_assigns_from_the_old_row_in_any_order_of_assignments(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, a int, b int, v string", "(1, 11, 111, 'x')", "(2, 22, 222, 'y')")
     sql.run(f"UPDATE {table} SET `b` = a, a = `b` - 1 WHERE id <=> 1")
     assert sql.rows(table) == [(1, 110, 11, "x"), (2, 22, 222, "y")]
@@ -93,7 +93,7 @@ def test_update_assigns_from_the_old_row_whatever_order_the_columns_are_written_
 
 
 @each_kind
-def test_update_assigns_values_that_are_not_deterministic_once_for_a_row(sql: Sql, kind: str) -> None:
+def test_update_evaluates_a_random_value_once_per_row(sql: Sql, kind: str) -> None:
     wide = ", ".join(f"c{n} int" for n in range(100))
     nulls = ", ".join(["NULL"] * 100)
     table = plain(sql, kind, f"id int, x double, y double, {wide}", *(f"({n}, 2.0, 2.0, {nulls})" for n in range(1, 4)))
@@ -125,7 +125,7 @@ def test_update_assigns_fields_of_structs_and_whole_structs_arrays_and_maps(sql:
 
 
 @each_kind
-def test_update_pads_chars_and_refuses_text_that_is_longer_than_the_column(sql: Sql, kind: str) -> None:
+def test_update_pads_chars_and_refuses_strings_longer_than_the_column(sql: Sql, kind: str) -> None:
     columns = "id int, c char(3), v varchar(5), s struct<c: char(3), v: varchar(5)>"
     table = plain(sql, kind, columns, "(1, 'a', 'b', named_struct('c', 'c', 'v', 'd'))")
     sql.run(f"UPDATE {table} SET c = 'x', v = 'y ', s.c = 'zz', s.v = 'w' WHERE id = 1")
@@ -194,7 +194,7 @@ def test_update_under_the_strict_policy_refuses_narrowing_and_under_the_legacy_p
 
 
 @each_kind
-def test_update_set_to_default_is_null_in_a_column_that_has_none(sql: Sql, kind: str) -> None:
+def test_update_sets_null_for_default_in_a_column_without_one(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int, m int NOT NULL", "(1, 1, 1)", "(2, 2, 2)")
     sql.run(f"UPDATE {table} SET n = DEFAULT WHERE id = 1")
     assert sql.rows(table) == [(1, None, 1), (2, 2, 2)]
@@ -216,7 +216,7 @@ def test_a_column_with_a_default_value_is_refused_by_name(sql: Sql) -> None:
 # --- what is refused -------------------------------------------------------------------------------------------
 
 
-def test_update_names_columns_that_do_not_exist_and_changes_nothing(sql: Sql) -> None:
+def test_update_of_an_unknown_column_is_refused_and_changes_nothing(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int, s struct<a: int>, l array<struct<a: int>>", "(1, 1, NULL, NULL)")
     fails_unchanged(sql, table, f"UPDATE {table} SET nowhere = 1", "`nowhere`")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = nowhere + 1", "`nowhere`")
@@ -229,7 +229,7 @@ def test_update_names_columns_that_do_not_exist_and_changes_nothing(sql: Sql) ->
     assert sql.rows(table, "id, n") == [(1, 1)]
 
 
-def test_update_names_assignments_that_contradict_each_other(sql: Sql) -> None:
+def test_update_refuses_contradicting_assignments(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int, s struct<a: int, d: struct<e: int, f: int>>", "(1, 1, NULL)")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 1, id = id, n = -1", "multiple assignments", "'n'")
     fails_unchanged(sql, table, f"UPDATE {table} SET s.a = 1, s.d = NULL, s.a = -1", "multiple assignments", "'s.a'")
@@ -238,7 +238,7 @@ def test_update_names_assignments_that_contradict_each_other(sql: Sql) -> None:
     fails_unchanged(sql, table, f"UPDATE {table} SET s.d = named_struct('e', 1)", "`s`.`d`.`f`")
 
 
-def test_update_refuses_conditions_that_are_not_deterministic_aggregates_windows_and_generators(sql: Sql) -> None:
+def test_update_refuses_random_aggregate_window_and_generator_expressions(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 1)", "(2, 2)")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE n <= 1 AND rand() > 0.5", "deterministic")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE max(n) = 2", "max(n)")
@@ -249,7 +249,7 @@ def test_update_refuses_conditions_that_are_not_deterministic_aggregates_windows
     assert sql.rows(table) == [(1, 1), (2, 2)]
 
 
-def test_update_and_delete_and_merge_refuse_views_and_tables_that_are_not_ours(sql: Sql) -> None:
+def test_update_delete_and_merge_refuse_views_and_tables_of_other_formats(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 1)")
     other = sql.name()
     sql.run(f"CREATE TABLE {other} (id int, n int) USING parquet")
@@ -268,7 +268,7 @@ def test_update_and_delete_and_merge_refuse_views_and_tables_that_are_not_ours(s
 
 
 @each_kind
-def test_update_refreshes_what_is_cached_of_the_table(sql: Sql, kind: str) -> None:
+def test_update_refreshes_caches_of_the_table(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 100)", "(2, 100)", "(3, 200)")
     with view(sql, f"SELECT * FROM {table} WHERE n = 100") as cached:
         sql.run(f"CACHE TABLE {cached}")
@@ -297,7 +297,7 @@ def test_explain_of_a_statement_changes_nothing(sql: Sql) -> None:
 
 
 @each_kind
-def test_update_and_delete_leave_the_meta_columns_of_other_rows_as_they_were(sql: Sql, kind: str) -> None:
+def test_update_and_delete_keep_the_meta_columns_of_other_rows(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 1)", "(2, 2)", "(3, 3)", "(4, 4)")
     meta = "_hoodie_record_key, _hoodie_commit_time, n"
     before = sql.rows(table, meta)

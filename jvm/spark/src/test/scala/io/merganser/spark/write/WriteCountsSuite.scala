@@ -10,7 +10,7 @@ import org.apache.spark.sql.SaveMode
 
 // Guarantee (Counts, dry runs and explanations): Each write counts rows that the rule filled, updates without effect
 //   and tombstones, in its result, the commit, `history` and the SQL tab. Also:
-//   test_the_counts_of_an_insert_stand_on_the_sql_tab, MergeTallySuite
+//   test_the_sql_tab_shows_the_counts_of_an_insert, MergeTallySuite
 /** What a write counts beside new and changed rows; the commit has the same counts. */
 final class WriteCountsSuite extends TableSuite with LocalSession {
 

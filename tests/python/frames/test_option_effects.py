@@ -90,9 +90,9 @@ SEEN = {
     "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_a_key_generator_named_by_type_or_class",
     "hoodie.datasource.write.drop.partition.columns": "test_dropped_columns.py::test_a_table_that_we_create_without",
     "hoodie.datasource.write.slash.separated.date.partitioning": (
-        "test_slashed_dates.py::test_a_table_that_we_create_with_slashed_dates_is_read_with_dates"
+        "test_slashed_dates.py::test_hudi_reads_and_writes_our_table_with_slashed_dates"
     ),
-    "hoodie.populate.meta.fields": "test_virtual_keys.py::test_a_table_that_we_create_without_stored_keys",
+    "hoodie.populate.meta.fields": "test_virtual_keys.py::test_hudi_reads_and_writes_our_table_without_stored_keys",
     "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level a column",
     "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes what",
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": (
@@ -112,9 +112,9 @@ SEEN = {
     "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_apply_changes_under_both_indexes",
     "hoodie.bucket.index.hash.field": SETTINGS,
     "hoodie.index.bucket.engine": "test_consistent_buckets.py::"
-    "test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi",
+    "test_hudi_continues_our_table_with_consistent_buckets_after_overwrites_and_drops",
     "hoodie.bucket.index.partition.expressions": "test_consistent_buckets.py::"
-    "test_partitions_have_the_numbers_of_buckets_of_the_rule",
+    "test_each_partition_has_the_bucket_count_of_hudis_partition_rule",
     "hoodie.simple.index.update.partition.path": "test_global_index.py::test_update_of_the_partition_column_is",
     "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all",
     "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_overwrite_operations_replace_rows_with_mode_append",
@@ -256,8 +256,8 @@ SEEN = {
     "hoodie.clean.trigger.max.commits": CLEANING + "test_a_clean_reads_its_policy_from_the_table_and_from_older_names",
     "hoodie.clean.incremental.enabled": "CleaningScopeSuite.scala::a clean lists the partitions in which files were",
     "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
-    "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is_written",
-    "spark.merganser.write.dropMetadataTable": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is",
+    "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_write_to_a_table_with_a_record_index_is",
+    "spark.merganser.write.dropMetadataTable": "test_foreign_tables.py::test_a_write_to_a_table_with_a_record_index",
     "hoodie.upsert.shuffle.parallelism": TASKS,
     "hoodie.insert.shuffle.parallelism": TASKS,
     "hoodie.bulkinsert.shuffle.parallelism": TASKS,

@@ -32,7 +32,7 @@ TABLES = [(MOR, 6)] + ([(MOR, 9), (COW, 6), (COW, 9)] if os.environ.get("MERGANS
 
 
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_rows_of_writes_that_hudi_rolled_back_stay_away_when_it_has_archived_the_rollbacks(
+def test_reads_omit_rows_of_writes_whose_rollbacks_hudi_has_archived(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path = tmp_path / "t"

@@ -29,7 +29,7 @@ TABLES = [(COW, 9), (MOR, 6)] + ([(COW, 6), (MOR, 9)] if os.environ.get("MERGANS
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_instants_that_hudi_archived_are_read_as_of_while_their_files_are_there_and_shown(
+def test_time_travel_and_history_find_instants_that_hudi_archived(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path = tmp_path / "t"

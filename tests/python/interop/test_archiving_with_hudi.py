@@ -35,7 +35,7 @@ if os.environ.get("MERGANSER_FULL"):
 #   history.
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_hudi_and_we_archive_one_table_in_turns_and_both_find_every_commit(
+def test_both_engines_find_every_commit_of_a_table_they_archive_in_turns(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path = tmp_path / "t"
@@ -98,7 +98,7 @@ def test_hudi_and_we_archive_one_table_in_turns_and_both_find_every_commit(
         assert hudi.read(path, **{"as.of.instant": first}).business == past
 
 
-def test_hudi_with_its_metadata_table_reads_and_writes_on_after_we_rolled_back_its_failed_write(
+def test_hudi_with_a_metadata_table_works_on_after_our_rollback_of_its_failed_write(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     """No rollback instant is needed: decision 47."""

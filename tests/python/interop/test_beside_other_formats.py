@@ -114,7 +114,7 @@ PROGRAM = """
 #   extensions; other formats' statements and the format `hudi` are refused with what to write. Also:
 #   test_the_format_hudi_without_hudis_jar_is_refused_with_our_format_as_remedy,
 #   test_statements_of_other_formats_are_refused_with_their_replacement
-def test_statements_on_delta_and_iceberg_tables_are_theirs_in_either_order_of_the_extensions(tmp_path: Path) -> None:
+def test_delta_and_iceberg_run_their_own_statements_in_either_order_of_extensions(tmp_path: Path) -> None:
     program = tmp_path / "formats.py"
     program.write_text(textwrap.dedent(PROGRAM))
     jars = ",".join(str(fetch(CACHE, jar)) for jar in JARS)

@@ -100,11 +100,11 @@ FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 # Guarantee (Tables of other engines): A table that engines write with different indexes, or only to logs, loses no row
 #   and gets no second row of a key from our writes. Also:
-#   test_a_key_that_hudi_put_into_another_bucket_than_its_own_is_updated_there_and_new_keys_go_to_their_own,
-#   test_keys_that_hudi_inserted_into_logs_are_found_by_upserts_and_merges_of_a_table_that_does_not_name_its_index
+#   test_a_key_that_hudi_stored_outside_its_bucket_is_updated_in_place,
+#   test_upserts_and_merges_find_keys_that_hudi_inserted_into_logs
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in PAIRS if FULL or name not in MORE])
-def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each_key(
+def test_writes_with_different_indexes_keep_one_row_of_each_key(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
     pair, path = PAIRS[name], tmp_path / "t"
@@ -160,7 +160,7 @@ def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each
 
 
 @pytest.mark.parametrize("kind", [COW, MOR] if FULL else [MOR])
-def test_a_key_that_hudi_put_into_another_bucket_than_its_own_is_updated_there_and_new_keys_go_to_their_own(
+def test_a_key_that_hudi_stored_outside_its_bucket_is_updated_in_place(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     path, schema = tmp_path / "t", "id string, amount int, ts bigint"

@@ -118,12 +118,12 @@ if os.environ.get("MERGANSER_FULL"):
 
 # Guarantee (Tables of other engines): Columns that Hudi or our `ALTER TABLE` renamed, dropped, moved or retyped are
 #   read and written by their ids in both engines. Also:
-#   test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_log_blocks, InternalSchemaSuite,
-#   test_versions_that_are_begun_here_are_continued_by_hudi_with_and_without_its_setting,
-#   test_columns_that_an_alter_table_of_ours_retypes_beyond_sparks_wider_types_are_read_alike_by_hudi
+#   test_columns_retyped_by_hudi_have_its_values_in_files_and_log_blocks, InternalSchemaSuite,
+#   test_hudi_continues_column_versions_begun_by_our_alter_table,
+#   test_hudi_reads_columns_retyped_by_our_alter_table
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version", "blocks"), VARIANTS)
-def test_a_table_whose_columns_hudi_changed_is_read_and_written_by_their_ids_and_by_hudi_from_then_on(
+def test_both_engines_read_and_write_a_table_whose_columns_hudi_changed(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int, blocks: str
 ) -> None:
     name = f"changed_{kind[0]}{version}"
@@ -190,7 +190,7 @@ RETYPED = {
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "blocks"), [(COW, "avro"), (MOR, "avro"), (MOR, "parquet")])
-def test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_log_blocks(
+def test_columns_retyped_by_hudi_have_its_values_in_files_and_log_blocks(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, blocks: str
 ) -> None:
     name = f"retyped_{kind[0]}_{blocks}"
@@ -209,7 +209,7 @@ def test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_versions_that_are_begun_here_are_continued_by_hudi_with_and_without_its_setting(
+def test_hudi_continues_column_versions_begun_by_our_alter_table(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, with_setting: None, kind: str
 ) -> None:
     name = f"begun_{kind[0]}"
@@ -239,7 +239,7 @@ def test_versions_that_are_begun_here_are_continued_by_hudi_with_and_without_its
 
 
 @pytest.mark.parametrize("kind", [COW, MOR] if os.environ.get("MERGANSER_FULL") else [COW])
-def test_columns_that_an_alter_table_of_ours_retypes_beyond_sparks_wider_types_are_read_alike_by_hudi(
+def test_hudi_reads_columns_retyped_by_our_alter_table(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     name = f"ours_retyped_{kind[0]}"
@@ -282,7 +282,7 @@ def test_columns_that_an_alter_table_of_ours_retypes_beyond_sparks_wider_types_a
     both.all_read(columns, [1, *changed, 6], [2, *changed, 7], [3, *third, 9])
 
 
-def test_a_merge_by_a_column_that_was_renamed_or_retyped_reads_only_files_whose_statistics_may_match(
+def test_a_merge_by_a_renamed_or_retyped_column_prunes_files_by_their_statistics(
     ours: MerganserEngine, with_setting: None, tmp_path: Path
 ) -> None:
     spark, path, name = ours.spark, tmp_path / "t", f"merganser.`{tmp_path / 't'}`"

@@ -77,11 +77,11 @@ CREATED = [9, 8, 6] if FULL else [8, 6]
 
 # Guarantee (Tables of other engines): Both engines find each other's keys in consistent-hashing, partition-level and
 #   plain buckets, also after splits and overwrites; Hudi needs no options of the index. Also:
-#   test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_also_after_overwrites_and_drops,
-#   test_partitions_have_the_numbers_of_buckets_of_the_rule_by_which_hudi_writes_them,
+#   test_hudi_continues_our_table_with_consistent_buckets_after_overwrites_and_drops,
+#   test_each_partition_has_the_bucket_count_of_hudis_partition_rule,
 #   test_hudi_compacts_and_writes_our_bucket_table_without_options_of_the_index
 @pytest.mark.parametrize("version", SPLIT)
-def test_keys_of_hudis_consistent_buckets_are_found_by_us_and_by_hudi_before_and_after_a_bucket_is_split(
+def test_both_engines_find_keys_of_consistent_buckets_before_and_after_a_split(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: int
 ) -> None:
     path, theirs = tmp_path / "t", options(f"rings{version}", version)
@@ -138,7 +138,7 @@ def test_keys_of_hudis_consistent_buckets_are_found_by_us_and_by_hudi_before_and
 
 
 @pytest.mark.parametrize("version", CREATED)
-def test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_also_after_overwrites_and_drops(
+def test_hudi_continues_our_table_with_consistent_buckets_after_overwrites_and_drops(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: int
 ) -> None:
     path, settings = tmp_path / "t", options(f"created{version}", version)
@@ -166,7 +166,7 @@ def test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_als
 
 
 @pytest.mark.parametrize("remedy", ["overwrite", "repair"])
-def test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_put_into_them(
+def test_a_write_to_a_partition_that_hudi_overwrote_outside_its_buckets_is_refused_until_repaired(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, remedy: str
 ) -> None:
     path, settings = tmp_path / "t", options("outside", 9)
@@ -190,7 +190,7 @@ def test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_u
     assert ours.read(path).business == hudi.read(path).business == sort_rows(expected)
 
 
-def test_values_of_several_hash_fields_are_placed_as_hudi_does_without_partitions_too(
+def test_several_hash_fields_give_hudis_buckets_in_a_table_without_partitions(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
@@ -225,7 +225,7 @@ def test_buckets_of_another_engine_or_table_type_are_refused(
 
 
 @pytest.mark.parametrize(("version", "kind"), [(9, "COPY_ON_WRITE"), (6, "MERGE_ON_READ")])
-def test_partitions_have_the_numbers_of_buckets_of_the_rule_by_which_hudi_writes_them(
+def test_each_partition_has_the_bucket_count_of_hudis_partition_rule(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: int, kind: str
 ) -> None:
     rule = {

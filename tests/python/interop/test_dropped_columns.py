@@ -47,10 +47,10 @@ def same(ours: MerganserEngine, hudi: HudiEngine, path: Path) -> list[list[objec
 
 # Guarantee (Tables of other engines): Tables whose base files lack the partition columns or the keys are read and
 #   written by both engines in turn. Also:
-#   test_a_table_that_we_create_without_partition_columns_in_its_files_is_read_and_written_by_hudi, DerivedColumnsSuite,
-#   test_a_table_of_hudis_without_stored_keys_is_read_and_each_engine_finds_the_keys_of_the_other,
-#   test_a_table_that_we_create_without_stored_keys_is_read_and_written_by_hudi
-def test_a_table_of_hudis_without_partition_columns_in_its_files_is_read_from_its_paths_and_written_by_both(
+#   test_hudi_reads_and_writes_our_table_without_partition_columns_in_files, DerivedColumnsSuite,
+#   test_each_engine_finds_the_others_keys_in_hudis_table_without_stored_keys,
+#   test_hudi_reads_and_writes_our_table_without_stored_keys
+def test_both_engines_read_and_write_hudis_table_without_partition_columns_in_files(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "dropped"
@@ -92,7 +92,7 @@ def test_a_table_of_hudis_without_partition_columns_in_its_files_is_read_from_it
     ]
 
 
-def test_a_table_that_we_create_without_partition_columns_in_its_files_is_read_and_written_by_hudi(
+def test_hudi_reads_and_writes_our_table_without_partition_columns_in_files(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "created"
@@ -114,7 +114,7 @@ def test_a_table_that_we_create_without_partition_columns_in_its_files_is_read_a
     ]
 
 
-def test_a_table_that_sql_creates_without_partition_columns_in_its_files_keeps_their_types(
+def test_a_sql_table_without_partition_columns_in_files_keeps_their_types(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path, spark = tmp_path / "typed", ours.spark
@@ -139,7 +139,7 @@ def test_a_table_that_sql_creates_without_partition_columns_in_its_files_keeps_t
     spark.sql("DROP TABLE dropped_typed")
 
 
-def test_a_merge_on_read_table_without_partition_columns_is_written_and_compacted_by_both(
+def test_both_engines_write_and_compact_a_merge_on_read_table_without_partition_columns(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "logs"
@@ -168,7 +168,7 @@ def test_a_merge_on_read_table_without_partition_columns_is_written_and_compacte
     hudi.sql("DROP TABLE dropped_logs")
 
 
-def test_paths_in_a_time_format_are_strings_where_files_lack_the_column_and_writes_are_refused(
+def test_a_dropped_time_format_column_is_read_as_a_string_and_writes_are_refused(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "times"

@@ -69,10 +69,8 @@ def ways_to_write(ours: MerganserEngine, path: Path) -> dict[str, Callable[[], A
 
 # Guarantee (Tables of other engines): Every property of Hudi 1.2.0 is handled, harmless or refused by name; an unknown
 #   one refuses writing. Also:
-#   test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_way_to_read_and_write
-def test_every_property_folder_and_action_that_hudi_has_a_name_for_has_a_treatment(
-    spark: SparkSession, hudi: HudiEngine
-) -> None:
+#   test_every_read_and_write_refuses_a_table_with_an_unsupported_feature
+def test_every_property_folder_and_action_of_hudi_is_handled(spark: SparkSession, hudi: HudiEngine) -> None:
     names = hudi.format_names()
     jvm: Any = spark._jvm
     properties = jvm.io.merganser.table.properties.TableProperties
@@ -86,7 +84,7 @@ def test_every_property_folder_and_action_that_hudi_has_a_name_for_has_a_treatme
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_way_to_read_and_write(
+def test_every_read_and_write_refuses_a_table_with_an_unsupported_feature(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
     kind, feature, version = FEATURES[name]
@@ -100,7 +98,7 @@ def test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_wa
 
 
 @each_kind
-def test_a_table_of_which_hudi_renamed_a_column_is_read_and_written_by_ids_whatever_its_newest_commit_says(
+def test_a_column_renamed_by_hudi_keeps_its_id_even_if_the_newest_commit_has_no_versions(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / kind
@@ -131,7 +129,7 @@ def test_a_table_of_which_hudi_renamed_a_column_is_read_and_written_by_ids_whate
     assert hudi.read(path, **{"hoodie.schema.on.read.enable": "true"}).select(columns) == rows
 
 
-def test_keys_that_hudi_inserted_into_logs_are_found_by_upserts_and_merges_of_a_table_that_does_not_name_its_index(
+def test_upserts_and_merges_find_keys_that_hudi_inserted_into_logs(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "logs"
@@ -155,7 +153,7 @@ def test_keys_that_hudi_inserted_into_logs_are_found_by_upserts_and_merges_of_a_
     assert ours.read(path).business == hudi.read(path).business == rows
 
 
-def test_a_table_with_a_record_index_of_hudis_is_written_once_the_write_may_drop_it(
+def test_a_write_to_a_table_with_a_record_index_is_refused_unless_it_may_drop_the_index(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "indexed"
@@ -186,7 +184,7 @@ def test_a_table_with_a_record_index_of_hudis_is_written_once_the_write_may_drop
     assert hudi.read(path).business == [[1, "2024-01-02", 13, 5], [2, "2024-01-03", 22, 4]]
 
 
-def test_a_table_with_a_property_that_nobody_knows_is_read_and_written_by_leave_alone_in_every_way_to_write(
+def test_every_write_to_a_table_with_an_unknown_property_is_refused_unless_allowed(
     ours: MerganserEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "unknown"

@@ -100,7 +100,7 @@ def assert_reads_as_recorded(name: str, read: Rows, kind: str = "") -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_table_of_hudi_reads_row_for_row_as_hudi_reads_it(ours: MerganserEngine, name: str) -> None:
+def test_a_golden_table_returns_the_rows_that_hudi_reads(ours: MerganserEngine, name: str) -> None:
     table = GOLDEN / name / "table"
     assert_reads_as_recorded(name, ours.read(table))
     assert_reads_as_recorded(name, ours.read(table, "read_optimized"), "_ro")
@@ -140,7 +140,7 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", EXPECTED)
-def test_our_upsert_and_delete_on_a_table_of_hudi_are_right_for_both_readers(
+def test_both_engines_read_our_upsert_and_delete_in_a_table_of_hudi(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
     table = tmp_path / name

@@ -90,20 +90,18 @@ if os.environ.get("MERGANSER_FULL"):
 
 
 @pytest.mark.parametrize("name", READ_BY_HUDI)
-def test_hudi_reads_a_golden_table_as_recorded(hudi: HudiEngine, name: str) -> None:
+def test_hudi_reads_the_recorded_rows_of_a_golden_table(hudi: HudiEngine, name: str) -> None:
     wanted = expected(name)
     assert_rows(hudi.read(GOLDEN / name / "table"), wanted)
     assert_rows(hudi.read(GOLDEN / name / "table", "read_optimized"), wanted, "_ro")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BEYOND_HUDI_RS])
-def test_hudi_rs_reads_a_golden_table_as_hudi_does(name: str) -> None:
+def test_hudi_rs_reads_the_rows_that_hudi_reads(name: str) -> None:
     assert_rows(hudi_rs.read(GOLDEN / name / "table"), expected(name))
 
 
-def test_hudi_upserts_deletes_and_compacts_a_table_that_it_knows_from_its_files_alone(
-    hudi: HudiEngine, tmp_path: Path
-) -> None:
+def test_hudi_upserts_deletes_and_compacts_a_copied_table(hudi: HudiEngine, tmp_path: Path) -> None:
     table = tmp_path / "table"
     shutil.copytree(GOLDEN / "mor_compacted" / "table", table)
     columns = expected("mor_compacted")["columns"]
@@ -116,7 +114,9 @@ def test_hudi_upserts_deletes_and_compacts_a_table_that_it_knows_from_its_files_
     assert hudi_rs.read(table).business == rows
 
 
-def test_a_failure_of_hudi_is_raised_with_its_causes_and_the_engine_goes_on(hudi: HudiEngine, tmp_path: Path) -> None:
+def test_a_failure_of_hudi_is_raised_with_its_causes_and_the_engine_keeps_running(
+    hudi: HudiEngine, tmp_path: Path
+) -> None:
     with pytest.raises(HudiError) as failure:
         hudi.read(tmp_path)
     assert "TableNotFoundException" in " ".join(failure.value.causes)

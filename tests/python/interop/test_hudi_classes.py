@@ -178,9 +178,7 @@ def rows(played: Any, name: str) -> dict[str, Any]:
 #   test_payloads_compiled_against_the_first_release_run_beside_the_jar_of_the_newest
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", BY_BOTH)
-def test_a_class_made_for_hudi_gives_the_rows_of_hudis_copy_on_write_on_every_path_of_either_engine(
-    played: Any, name: str
-) -> None:
+def test_a_class_made_for_hudi_gives_hudis_rows_on_every_path_of_both_engines(played: Any, name: str) -> None:
     found = rows(played, name)
     expected = found["hudi COPY_ON_WRITE"]["hudi"]
     for place, readers in found.items():
@@ -202,19 +200,19 @@ def test_a_merger_of_avro_records_or_of_hudi_1_0_gives_the_same_rows_as_one_of_r
             assert readers["merganser"] == greatest, f"{name}: {place}"
 
 
-def test_a_merger_of_hudi_merges_rows_that_lack_columns(played: Any) -> None:
+def test_a_merger_made_for_hudi_merges_partial_rows(played: Any) -> None:
     for place, readers in rows(played, "a merger of partial rows").items():
         assert readers["merganser"] == [[1, "part", 7.0, 2], [3, "late", 3.0, 5], [4, "ignored", 100.0, 2]], place
 
 
-def test_what_a_payload_writes_into_the_stored_record_is_kept(played: Any) -> None:
+def test_changes_of_a_payload_to_the_stored_record_are_stored(played: Any) -> None:
     expected = [[1, "c", 5.0, 1], [2, "again", 2.0, 2], [3, "late", 3.0, 5], [4, "ignored", 4.0, 1], [5, "new", 1.0, 1]]
     for place, readers in rows(played, "a payload that changes the stored record").items():
         assert readers["merganser"] == expected, place
 
 
 # Guarantee (Merge rules): Every payload class of Hudi 1.2.0 has a rule, or is refused with the setting to use instead.
-def test_every_payload_class_in_hudis_jar_has_a_rule_or_a_setting_to_use_instead(
+def test_every_payload_class_of_hudis_jar_has_a_rule_or_a_replacement(
     classes: Path, spark: SparkSession, tmp_path: Path
 ) -> None:
     path = f"{classes}:{HUDI}:{SPARK_JARS}/*"
@@ -236,7 +234,7 @@ def test_every_payload_class_in_hudis_jar_has_a_rule_or_a_setting_to_use_instead
     [(by_payload("shop.SumPayload"), "PAYLOAD_UNAVAILABLE"), (by_merger(STRATEGIES[0]), "MERGER_UNAVAILABLE")],
     ids=["payload", "merger"],
 )
-def test_without_hudis_jar_the_error_names_the_class_and_the_jar_to_add(
+def test_a_class_made_for_hudi_is_refused_without_hudis_jar(
     spark: SparkSession, classes: Path, tmp_path: Path, options: dict[str, str], condition: str
 ) -> None:
     spark.sql(f"ADD JAR '{classes}'")

@@ -25,7 +25,7 @@ def completions(path: Path) -> list[str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 9), (MOR, 9), (MOR, 8), (COW, 6)])
-def test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_finds(
+def test_windows_of_a_table_written_by_both_engines_return_hudis_rows(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path = tmp_path / "t"
@@ -70,7 +70,7 @@ def test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_find
         assert window(ours, times[3], None) == [[0, "hudi", 5], [3, "hudi", 5], [5, "after", 9]]
 
 
-def test_rows_that_hudi_moved_into_another_number_of_buckets_are_all_in_the_window_as_in_hudis_query(
+def test_a_window_returns_all_rows_that_hudi_moved_to_another_bucket_count(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"

@@ -127,7 +127,7 @@ def settings(name: str, kind: str, key: str, partition: str = "", ordering: str 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in STORIES if name not in NOT_TOLD and (FULL or name not in MORE)])
-def test_a_golden_story_told_to_our_engine_ends_in_the_rows_that_hudi_recorded_for_every_reader(
+def test_our_replay_of_a_golden_tables_writes_gives_hudis_rows_in_every_reader(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
     story = Story(ours, tmp_path / name)
@@ -164,7 +164,7 @@ ORDERINGS = {
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ORDERINGS if FULL or kind not in ("bigint", "double", "timestamp")])
-def test_updates_and_deletes_with_ordering_values_of_a_type_win_and_lose_alike_in_every_reader(
+def test_every_reader_orders_updates_and_deletes_of_each_ordering_type_the_same(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     low, mid, high = ORDERINGS[kind]
@@ -189,7 +189,7 @@ def test_updates_and_deletes_with_ordering_values_of_a_type_win_and_lose_alike_i
     assert_all_read(ours, hudi, table, rows)
 
 
-def test_a_soft_delete_with_a_null_ordering_value_loses_to_any_value_where_the_table_does_not_keep_the_flag(
+def test_an_unstored_soft_delete_without_ordering_value_is_ignored_for_rows_that_have_one(
     ours: MerganserEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "unflagged"
@@ -202,7 +202,7 @@ def test_a_soft_delete_with_a_null_ordering_value_loses_to_any_value_where_the_t
     assert ours.read(table).business == [[1, "has one", 10]]
 
 
-def test_null_elements_of_lists_in_our_base_files_come_through_in_every_reader_and_in_a_compaction_of_hudi(
+def test_every_reader_and_hudis_compaction_keep_null_elements_of_our_lists(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "lists"
@@ -227,7 +227,7 @@ def assert_all_read(ours: MerganserEngine, hudi: HudiEngine, table: Path, rows: 
 # --- compaction ---------------------------------------------------------------------------------------------------
 
 
-def test_each_engine_runs_the_compaction_that_the_other_scheduled_with_later_logs_kept(
+def test_each_engine_runs_a_compaction_scheduled_by_the_other_and_keeps_later_logs(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "shared"
@@ -273,7 +273,7 @@ def test_each_engine_runs_the_compaction_that_the_other_scheduled_with_later_log
 
 
 @pytest.mark.parametrize("name", ["mor_v6", "mor_v8"])
-def test_a_table_of_an_older_version_is_written_on_and_compacted_in_its_own_layout(
+def test_writes_and_compactions_keep_the_layout_of_an_older_table_version(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
     table = tmp_path / name
@@ -319,7 +319,7 @@ def test_a_key_that_hudi_writes_between_the_plan_of_a_compaction_and_its_run_is_
 # --- other writers' ways ------------------------------------------------------------------------------------------
 
 
-def test_the_metadata_table_that_hudi_keeps_is_dropped_before_our_commit_and_built_anew_after_it(
+def test_our_commit_drops_hudis_metadata_table_and_hudi_rebuilds_it(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "listed"
@@ -340,7 +340,7 @@ def test_the_metadata_table_that_hudi_keeps_is_dropped_before_our_commit_and_bui
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_write_of_ours_that_died_before_its_commit_is_cleaned_by_the_next_write_of_hudi(
+def test_hudis_next_write_removes_our_write_that_died_before_its_commit(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table, died = tmp_path / "alive", tmp_path / "died"
@@ -395,7 +395,7 @@ def data_files(table: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_the_same(
+def test_every_reader_returns_the_same_rows_after_an_overwrite_and_sql_changes(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table, sql = tmp_path / "changed", ours.spark.sql
@@ -428,7 +428,7 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_a_row_outlives_a_late_delete_of_merge_in_both_engines_and_a_later_row_its_delete(
+def test_both_engines_ignore_a_late_delete_of_merge_and_insert_a_row_after_a_delete(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table, sql = tmp_path / "deleted", ours.spark.sql
@@ -452,7 +452,7 @@ def test_a_row_outlives_a_late_delete_of_merge_in_both_engines_and_a_later_row_i
 # --- time travel --------------------------------------------------------------------------------------------------
 
 
-def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_later_ones_read_the_same(
+def test_time_travel_before_hudis_clean_is_an_error_and_later_instants_read_the_same(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "cleaned"

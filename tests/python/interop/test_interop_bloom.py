@@ -30,7 +30,7 @@ def options(name: str, **more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["SIMPLE", "DYNAMIC_V0"])
-def test_filters_of_hudi_exclude_other_keys_and_none_of_theirs_and_both_engines_find_the_rows_of_the_other(
+def test_each_engine_finds_the_others_rows_by_bloom_filters(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "t"

@@ -53,7 +53,7 @@ def by_us(ours: MerganserEngine, table: Path) -> list[tuple[Any, ...]]:
     # A log of a merge-on-read table has no change file, whatever the mode.
     [(COW, "DATA_BEFORE_AFTER"), (COW, "DATA_BEFORE"), (COW, "OP_KEY_ONLY"), (MOR, "DATA_BEFORE_AFTER")],
 )
-def test_both_engines_read_the_changes_of_our_table_and_of_hudis(
+def test_both_engines_read_the_same_change_data_of_both_engines_tables(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, mode: str
 ) -> None:
     logging = {**RECORDED, "hoodie.table.cdc.supplemental.logging.mode": mode}

@@ -45,7 +45,7 @@ def cleans(path: Path, state: str) -> list[Path]:
 
 
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_each_engine_cleans_and_completes_the_cleans_of_the_other(
+def test_each_engine_completes_the_cleans_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: str
 ) -> None:
     path = tmp_path / "t"

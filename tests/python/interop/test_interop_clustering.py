@@ -42,7 +42,7 @@ def data_files(path: Path) -> set[str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_each_engine_goes_on_after_the_clusterings_of_the_other_and_runs_its_plans(
+def test_each_engine_runs_the_clustering_plans_of_the_other_and_writes_after_them(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: str
 ) -> None:
     path = tmp_path / "t"
@@ -98,7 +98,7 @@ def test_each_engine_goes_on_after_the_clusterings_of_the_other_and_runs_its_pla
     assert sorted(hudi.read(path).business) == sorted(ours.read(path).business) == expected
 
 
-def test_hudi_leaves_a_planned_clustering_that_we_have_begun_to_run(
+def test_hudi_does_not_roll_back_a_clustering_that_we_have_begun(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     """The inflight file of ours, which has content, does not confuse Hudi's rollbacks of failed writes."""

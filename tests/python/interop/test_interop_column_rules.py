@@ -19,7 +19,7 @@ RULE = {"merganser.rule.column.qty": "sum"}
 # Guarantee (Merge rules): Hudi fails where it would have to merge by a column rule, and reads compacted tables
 #   correctly.
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_hudi_fails_where_it_would_have_to_merge_by_a_column_rule_and_reads_what_is_compacted(
+def test_hudi_reads_compacted_rows_of_a_column_rule_and_fails_to_merge_by_it(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table = tmp_path / "summed"
@@ -38,7 +38,7 @@ def test_hudi_fails_where_it_would_have_to_merge_by_a_column_rule_and_reads_what
     assert hudi.read(table).business == expected
 
 
-def test_hudi_reads_resets_and_retractions_once_they_are_compacted_and_fails_before(
+def test_hudi_reads_resets_and_retractions_only_after_compaction(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "reset"

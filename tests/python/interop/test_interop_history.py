@@ -15,7 +15,7 @@ ONE = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_actions_of_hudi_are_entries_beside_ours(
+def test_the_history_lists_actions_of_both_engines(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str
 ) -> None:
     path = tmp_path / "t"

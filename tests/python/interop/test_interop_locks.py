@@ -59,7 +59,7 @@ def contents_during(lock: Path, content: bytes, write: Callable[[], object]) -> 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("folder", ["", "locks"])
-def test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it(
+def test_both_engines_use_one_lock_file_and_wait_for_each_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, folder: str
 ) -> None:
     table = tmp_path / "locked"
@@ -90,7 +90,9 @@ def test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it(
     assert hudi.read(table).business == rows
 
 
-def test_our_writes_and_hudis_at_once_are_all_there(ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path) -> None:
+def test_concurrent_writes_of_both_engines_are_all_committed(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
     table = tmp_path / "locked"
     ours.upsert(table, SCHEMA, [[0, "z", 1, "x"], [100, "z", 1, "y"]], **OPTIONS)
     failures: list[BaseException] = []

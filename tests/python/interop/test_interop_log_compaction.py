@@ -71,7 +71,7 @@ def plans(path: Path, state: str = ".requested") -> list[str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("version", "mode"), BY_HUDI_ON)
-def test_tables_whose_logs_hudi_compacts_are_read_written_and_compacted(
+def test_we_read_write_and_compact_tables_whose_logs_hudi_compacts(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str, mode: str
 ) -> None:
     path = tmp_path / "t"
@@ -111,7 +111,7 @@ def test_hudi_reads_writes_and_compacts_tables_whose_logs_we_compact(
     assert hudi.read(path, "read_optimized").business == ours.read(path).business == expected(mode, 6)
 
 
-def test_each_engine_runs_the_log_compaction_that_the_other_planned(
+def test_each_engine_runs_a_log_compaction_planned_by_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"

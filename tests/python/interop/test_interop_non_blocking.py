@@ -25,7 +25,7 @@ OPTIONS = {
 }
 
 
-def test_non_blocking_writers_of_both_engines_share_buckets_and_both_engines_read_the_same_rows(
+def test_non_blocking_writers_of_both_engines_share_buckets_and_lose_no_row(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "shared"

@@ -24,7 +24,7 @@ MODES = {"event time": {}, "commit time": {"hoodie.write.record.merge.mode": "CO
 
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("mode", MODES)
-def test_hudi_reads_and_compacts_our_rows_of_some_columns_and_we_read_those_it_merges_into_the_table(
+def test_each_engine_reads_and_compacts_the_partial_rows_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, index: str, mode: str
 ) -> None:
     table = tmp_path / "shared"
@@ -49,7 +49,7 @@ def test_hudi_reads_and_compacts_our_rows_of_some_columns_and_we_read_those_it_m
     assert_all_read(ours, hudi, table, [*rows[:4], [5, "last", "b5", 15]])
 
 
-def test_a_new_key_or_a_deleted_one_is_a_whole_row_in_the_log_that_hudi_reads(
+def test_hudi_reads_partial_rows_of_new_and_deleted_keys_as_whole_rows(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "fresh"
@@ -61,7 +61,7 @@ def test_a_new_key_or_a_deleted_one_is_a_whole_row_in_the_log_that_hudi_reads(
     assert_all_read(ours, hudi, table, [[1, "again", None, 11], [2, "new", "b2", 11], [3, "fresher", None, 12]])
 
 
-def test_rows_without_the_ordering_field_are_written_with_the_stored_one_that_hudi_needs(
+def test_rows_without_the_ordering_field_are_logged_with_the_stored_value_for_hudi(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table = tmp_path / "unordered"

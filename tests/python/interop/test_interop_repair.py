@@ -21,7 +21,7 @@ TABLES = [("6", MOR), ("9", COW)] + ([("6", COW), ("8", MOR), ("9", MOR)] if FUL
 
 
 @pytest.mark.parametrize(("version", "kind"), TABLES)
-def test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_cleans_the_table(
+def test_hudi_reads_writes_and_cleans_a_table_whose_duplicates_were_repaired(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str, kind: str
 ) -> None:
     path = tmp_path / "t"
@@ -77,7 +77,7 @@ DOUBLED = [
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("version", "kind", "first", "second"), DOUBLED)
-def test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again(
+def test_hudi_writes_a_bucket_table_whose_duplicate_keys_were_repaired(
     ours: MerganserEngine,
     hudi: HudiEngine,
     tmp_path: Path,

@@ -33,7 +33,7 @@ def rows(ts: int) -> list[list[object]]:
 #   of the other.
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), TABLES)
-def test_each_engine_goes_on_after_the_restores_and_rollbacks_of_the_other(
+def test_each_engine_reads_and_writes_after_restores_and_rollbacks_of_the_other(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: str
 ) -> None:
     path = tmp_path / "t"

@@ -71,7 +71,7 @@ def versions(*rows: tuple[int, str, int | None]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_hudi_and_we_order_rows_by_a_field_inside_structs_alike(
+def test_both_engines_order_rows_by_a_field_inside_structs_the_same(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     ours_first, hudi_first = tmp_path / "ours", tmp_path / "hudi"

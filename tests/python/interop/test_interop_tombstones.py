@@ -20,7 +20,7 @@ def row(key: int, ts: int, *, deleted: bool = False) -> list[object]:
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])
-def test_readers_of_other_engines_see_the_rows_of_a_table_that_retains_deletes(
+def test_other_engines_read_the_rows_of_a_table_with_retained_deletes(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table = tmp_path / "retained"

@@ -33,7 +33,7 @@ def row(key: int, name: str, region: str = "north", hour: int = 473000) -> list[
     return [key, key * 10, name, region, hour, "2024-01-31", "2024-01-02", f"{key}.30", AT.replace("05", f"0{key}")]
 
 
-def test_a_key_generator_by_type_or_by_a_name_of_hudis_statements_is_the_one_that_the_columns_imply(
+def test_a_key_generator_named_by_type_or_hudis_sql_class_makes_the_implied_keys(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = frame(spark, [(1, "a", "x")], "id int, v string, part string")
@@ -67,9 +67,7 @@ def test_a_key_generator_by_type_or_by_a_name_of_hudis_statements_is_the_one_tha
         refused(lambda o=options: save(rows, tmp_path / "none", o), condition, mention)
 
 
-def test_a_table_of_hudi_by_a_users_own_key_generator_is_refused_by_the_name_of_its_class(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_table_with_a_custom_key_generator_class_is_refused_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
     path, rows = tmp_path / "t", frame(spark, [(1, "a")], "id int, v string")
     save(rows, path, {KEY: "id"})
     file = path / ".hoodie" / "hoodie.properties"
@@ -81,7 +79,7 @@ def test_a_table_of_hudi_by_a_users_own_key_generator_is_refused_by_the_name_of_
 
 
 @pytest.mark.parametrize("first", ["upsert", "bulk_insert"])
-def test_timestamps_in_keys_are_written_as_hudi_has_stored_them_and_another_form_is_refused(
+def test_timestamps_in_keys_keep_the_form_stored_by_hudi_and_another_form_is_refused(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, first: str
 ) -> None:
     table = tmp_path / "t"
@@ -108,7 +106,7 @@ KINDS = ["COPY_ON_WRITE", *(["MERGE_ON_READ"] if os.environ.get("MERGANSER_FULL"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_in_which_hudi_has_stored_timestamps_of_keys_in_both_forms_is_read_and_no_row_is_stored_twice_by_us(
+def test_a_table_with_timestamp_keys_in_both_forms_is_read_and_gets_no_duplicates(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table, name = tmp_path / "t", f"merganser.`{tmp_path / 't'}`"
@@ -137,7 +135,7 @@ def test_a_table_in_which_hudi_has_stored_timestamps_of_keys_in_both_forms_is_re
 VALIDATION, ENCODING = "hoodie.write.complex.keygen.validation.enable", "hoodie.write.complex.keygen.new.encoding"
 
 
-def test_single_keys_without_their_name_are_not_taken_to_version_9_by_either_engine_and_doubled_by_none_of_ours(
+def test_neither_engine_upgrades_unnamed_single_keys_and_our_writes_duplicate_none(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table, name, columns = tmp_path / "t", f"merganser.`{tmp_path / 't'}`", "id int, name string, part string"
@@ -172,7 +170,7 @@ def test_single_keys_without_their_name_are_not_taken_to_version_9_by_either_eng
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
-def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_find_each_others_rows(
+def test_both_engines_find_rows_in_timestamp_paths_of_hudis_statements(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table, name = tmp_path / "t", f"merganser.`{tmp_path / 't'}`"
@@ -198,7 +196,7 @@ def test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_f
 @pytest.mark.parametrize(
     ("unit", "value"), [("EPOCHMILLISECONDS", 1700000000000), ("UNIX_TIMESTAMP", 1700000000), ("SCALAR", 1700000000)]
 )
-def test_a_time_based_column_that_hudis_statements_made_a_string_is_verified_and_written_on(
+def test_a_time_based_column_that_hudi_made_a_string_is_written_and_verified(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, unit: str, value: int
 ) -> None:
     table, by = tmp_path / "t", f"timed_{unit.lower()}"

@@ -75,7 +75,7 @@ def change(ours: MerganserEngine, path: Path) -> None:
 
 @pytest.mark.sampled
 @each_table
-def test_a_table_of_hudi_without_key_columns_is_read_inserted_into_changed_and_compacted_by_us_and_goes_on_in_hudi(
+def test_both_engines_change_and_compact_hudis_table_without_key_columns(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path, spark = tmp_path / "t", ours.spark
@@ -111,7 +111,7 @@ def test_a_table_of_hudi_without_key_columns_is_read_inserted_into_changed_and_c
 
 @pytest.mark.sampled
 @each_table
-def test_a_table_of_ours_without_key_columns_is_read_changed_and_compacted_by_hudi_and_goes_on_in_ours(
+def test_both_engines_change_and_compact_our_table_without_key_columns(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path, spark = tmp_path / "t", ours.spark
@@ -146,7 +146,7 @@ def test_a_table_of_ours_without_key_columns_is_read_changed_and_compacted_by_hu
 
 @pytest.mark.e2e
 @each_kind
-def test_sql_creates_fills_changes_and_overwrites_a_table_without_a_primary_key(sql: Sql, kind: str) -> None:
+def test_sql_creates_changes_and_overwrites_a_table_without_a_primary_key(sql: Sql, kind: str) -> None:
     table = sql.name()
     sql.run(
         f"CREATE TABLE {table} (id int, v string, ts bigint, part string) USING merganser PARTITIONED BY (part) "
@@ -208,7 +208,7 @@ def test_a_frame_changes_stored_rows_only_if_it_has_their_keys(spark: SparkSessi
     assert rows_of(load(spark, path)) == [(1, "a"), (2, "b")]
 
 
-def test_a_key_that_was_rather_forgotten_is_an_error_before_anything_is_written(
+def test_a_write_that_needs_keys_is_refused_for_a_new_table_without_key_columns(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path, rows = tmp_path / "t", frame(spark, [(1, "a")], "id int, v string")

@@ -43,7 +43,7 @@ def options(kind: str, payload: str) -> dict[str, Any]:
 #   defaults too.
 @pytest.mark.sampled
 @pytest.mark.parametrize("payload", ["PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"])
-def test_values_that_are_defaults_of_the_tables_schema_are_missing_where_hudi_takes_them_for_missing(
+def test_default_values_count_as_missing_wherever_hudi_ignores_them(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, payload: str
 ) -> None:
     tables = {kind: tmp_path / kind for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")}

@@ -76,7 +76,9 @@ def stage(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Stage
 
 
 @pytest.mark.parametrize("sequence", [pytest.param(s, id=s.name) for s in SEQUENCES])
-def test_a_sequence_ends_as_in_hudi_or_as_listed(stage: Stage, sequence: Sequence) -> None:
+def test_a_sequence_of_statements_gives_hudis_outcome_or_the_listed_difference(
+    stage: Stage, sequence: Sequence
+) -> None:
     assert RECORD[sequence.name][0] == sequence.digest, "run tests/interop/record_sql.py"
     hudi, ours = RECORD[sequence.name][1], stage.outcomes(sequence)
     found, listed = differences(hudi, ours), LISTED.get(sequence.name, [])
@@ -94,16 +96,16 @@ def _story(sequence: Sequence, hudi: list[Outcome], ours: list[Outcome]) -> str:
 
 
 @pytest.mark.parametrize("sequence", [pytest.param(s, id=s.name) for s in AGAIN])
-def test_hudi_does_what_was_recorded(hudi: HudiEngine, sequence: Sequence) -> None:
+def test_hudi_plays_each_sequence_with_the_recorded_outcome(hudi: HudiEngine, sequence: Sequence) -> None:
     assert hudi.play(sequence.name, sequence.statements) == RECORD[sequence.name][1]
 
 
-def test_record_and_list_name_the_sequences_that_are_there() -> None:
+def test_the_record_and_the_list_have_every_sequence_and_no_other() -> None:
     names = {sequence.name for sequence in SEQUENCES}
     assert set(RECORD) == names
     assert set(LISTED) <= names
     assert len(LISTED) == sum(len(reason.sequences) for reason in REASONS), "a sequence is listed for two reasons"
 
 
-def test_the_page_for_users_of_hudi_has_the_listed_differences() -> None:
+def test_the_page_for_hudi_users_shows_the_listed_differences() -> None:
     assert PAGE.read_text() == page_with_table(PAGE.read_text()), "run tests/interop/record_sql.py --page"

@@ -37,7 +37,7 @@ def paths(path: Path) -> set[str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 6), (MOR, 9)])
-def test_a_table_of_hudis_with_slashed_dates_is_read_with_its_dates_and_each_key_keeps_its_one_path(
+def test_hudis_table_with_slashed_dates_is_read_as_dates_and_each_key_keeps_one_path(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path, schema, chosen = tmp_path / "slashed", COLUMNS % "string", options(kind, version)
@@ -70,7 +70,7 @@ def test_a_table_of_hudis_with_slashed_dates_is_read_with_its_dates_and_each_key
 
 
 @pytest.mark.parametrize(("kind", "dates"), [(COW, "date"), (MOR, "string")])
-def test_a_table_that_we_create_with_slashed_dates_is_read_with_dates_and_written_by_hudi(
+def test_hudi_reads_and_writes_our_table_with_slashed_dates(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, dates: str
 ) -> None:
     path, schema, chosen = tmp_path / "created", COLUMNS % dates, options(kind)
@@ -85,7 +85,7 @@ def test_a_table_that_we_create_with_slashed_dates_is_read_with_dates_and_writte
     assert paths(path) == {"2024/01/02", "2024/01/03"}
 
 
-def test_a_table_that_sql_creates_with_slashed_dates_shows_them_as_partitions_and_replaces_one_of_them(
+def test_a_sql_table_with_slashed_dates_lists_and_replaces_its_partitions(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     path = tmp_path / "sql"
@@ -131,7 +131,7 @@ OTHER_VALUES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("dates", OTHER_VALUES if os.environ.get("MERGANSER_FULL") else ["string"])
-def test_values_with_slashes_of_their_own_and_of_other_types_have_hudis_paths_and_each_key_keeps_its_one_path(
+def test_values_with_slashes_and_of_other_types_get_hudis_paths(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, dates: str
 ) -> None:
     schema, chosen, values = COLUMNS % dates, options(COW), OTHER_VALUES[dates]

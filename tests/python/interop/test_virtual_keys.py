@@ -49,7 +49,7 @@ def stored_keys(path: Path) -> set[str | None]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "version"), [(COW, 6), (MOR, 9)])
-def test_a_table_of_hudis_without_stored_keys_is_read_and_each_engine_finds_the_keys_of_the_other(
+def test_each_engine_finds_the_others_keys_in_hudis_table_without_stored_keys(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int
 ) -> None:
     path, chosen = tmp_path / "virtual", options(kind, version)
@@ -100,7 +100,7 @@ def test_a_table_of_hudis_without_stored_keys_is_read_and_each_engine_finds_the_
         ),
     ],
 )
-def test_a_table_that_we_create_without_stored_keys_is_read_and_written_by_hudi(
+def test_hudi_reads_and_writes_our_table_without_stored_keys(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, index: str, more: dict[str, str]
 ) -> None:
     path = tmp_path / "created"
@@ -120,9 +120,7 @@ def test_a_table_that_we_create_without_stored_keys_is_read_and_written_by_hudi(
     assert stored_keys(path) == {None}
 
 
-def test_a_read_of_one_column_of_a_table_without_stored_keys_reads_no_key_column_unless_rows_are_merged(
-    ours: MerganserEngine, tmp_path: Path
-) -> None:
+def test_a_read_of_one_column_without_stored_keys_reads_no_key_column(ours: MerganserEngine, tmp_path: Path) -> None:
     path = tmp_path / "columns"
     ours.upsert(path, SCHEMA, [[1, "a", 11, 2], [2, "b", 20, 1]], **options(COW))
     read = ours.spark.read.format("merganser").load(str(path)).select("amount")
@@ -142,7 +140,7 @@ def test_a_read_of_one_column_of_a_table_without_stored_keys_reads_no_key_column
         },
     ],
 )
-def test_stored_keys_are_not_left_out_with_an_index_or_key_generator_that_hudi_does_not_support_without_them(
+def test_omitting_stored_keys_is_refused_with_an_index_or_key_generator_that_needs_them(
     ours: MerganserEngine, tmp_path: Path, other: dict[str, str]
 ) -> None:
     path = tmp_path / "none"

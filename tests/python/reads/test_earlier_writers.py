@@ -90,14 +90,14 @@ class Uses:
 
 # Guarantee (Tables of other engines): Every form of keys, paths and times that earlier Hudi releases left, such as
 #   slashed dates, is correct in each read, write, service and upgrade, or refused by name; a verification finds nothing
-#   in it. Also: test_a_time_based_column_that_hudis_statements_made_a_string_is_verified_and_written_on,
+#   in it. Also: test_a_time_based_column_that_hudi_made_a_string_is_written_and_verified,
 #   TimeUnitsSuite, test_a_table_in_milliseconds_keeps_its_unit_and_refuses_finer_times,
-#   test_a_table_of_hudis_with_slashed_dates_is_read_with_its_dates_and_each_key_keeps_its_one_path,
-#   test_values_with_slashes_of_their_own_and_of_other_types_have_hudis_paths_and_each_key_keeps_its_one_path
+#   test_hudis_table_with_slashed_dates_is_read_as_dates_and_each_key_keeps_one_path,
+#   test_values_with_slashes_and_of_other_types_get_hudis_paths
 # Guarantee (Tables of other engines): Timestamps in paths are written as the table has them; paths of two forms or
 #   another time zone are refused. Also:
 #   test_an_overwrite_unifies_path_forms_and_paths_of_another_zone_require_that_zone,
-#   test_timestamps_in_paths_of_hudis_statements_are_followed_and_both_engines_find_each_others_rows
+#   test_both_engines_find_rows_in_timestamp_paths_of_hudis_statements
 # Guarantee (Tables of other engines): Where a table does not store whether a path has a string or a time, no filter
 #   prunes by it, and a write is refused without the option that says so ([decision
 #   155](design/layout-and-trust.md#155-forms-of-stored-keys-and-paths)). Also:

@@ -194,7 +194,7 @@ def run_services(table: Table, rule: Rule, rng: random.Random) -> tuple[list[str
 
 # Guarantee (Change data): An incremental query returns the rows whose last change was committed in its window, whole,
 #   and no others, under each kind of rule, whatever services run between the writes; Hudi's query of the window returns
-#   the same. Also: test_windows_of_a_table_that_both_engines_write_have_the_rows_that_hudi_finds
+#   the same. Also: test_windows_of_a_table_written_by_both_engines_return_hudis_rows
 @pytest.mark.parametrize(("rule", "kind"), CASES)
 def test_a_window_returns_the_rows_that_the_fold_changed_last_in_it(
     spark: SparkSession, tmp_path: Path, rule: Rule, kind: str

@@ -38,10 +38,10 @@ def stored(spark: SparkSession, table: Table) -> list[int]:
 
 # Guarantee (Repairs and restores): A repair of duplicates leaves one row of each key, by the table's rule and in its
 #   bucket, or all copies if it fails; Hudi reads, writes and compacts the table afterwards. Also: RepairFaultsSuite,
-#   test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_cleans_the_table,
+#   test_hudi_reads_writes_and_cleans_a_table_whose_duplicates_were_repaired,
 #   test_a_repair_moves_keys_into_their_bucket_and_removes_emptied_file_groups,
-#   test_keys_that_hudi_stored_twice_in_buckets_are_repaired_into_one_file_group_of_each_and_hudi_writes_again,
-#   test_a_partition_that_hudi_overwrote_outside_of_its_buckets_is_not_written_until_its_rows_are_put_into_them
+#   test_hudi_writes_a_bucket_table_whose_duplicate_keys_were_repaired,
+#   test_a_write_to_a_partition_that_hudi_overwrote_outside_its_buckets_is_refused_until_repaired
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])

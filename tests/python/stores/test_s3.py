@@ -197,7 +197,8 @@ def test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_h
 #   test_two_writers_at_once_under_hudis_storage_based_lock_lose_nothing,
 #   test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_has_the_same_form, StoragesSuite,
 #   test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row,
-#   test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it, test_our_writes_and_hudis_at_once_are_all_there
+#   test_both_engines_use_one_lock_file_and_wait_for_each_other,
+#   test_concurrent_writes_of_both_engines_are_all_committed
 def test_hudis_own_storage_based_lock_and_ours_exclude_each_other(store: Store, tmp_path: Path) -> None:
     path = f"s3a://{LAKE}/shared"
     store.upsert(path, rows_at(1), **COW, **STORAGE_LOCK)

@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 // Guarantee (Reads): Filters prune partitions, and statistics files, also of time-based, renamed and retyped columns;
 //   no matching row is dropped. Also: FolderPruningSuite, test_no_filter_changes_the_version_of_a_row_that_is_read,
-//   test_a_merge_by_a_column_that_was_renamed_or_retyped_reads_only_files_whose_statistics_may_match
+//   test_a_merge_by_a_renamed_or_retyped_column_prunes_files_by_their_statistics
 class PartitionPruningSuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL("id INT, ms BIGINT, at TIMESTAMP, day DATE, text STRING, region STRING")

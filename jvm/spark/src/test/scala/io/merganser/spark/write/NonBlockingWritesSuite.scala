@@ -13,7 +13,7 @@ import scala.collection.JavaConverters._
 
 // Guarantee (Concurrent writers): Non-blocking writers of one bucket, ours and Hudi's, all commit, also if they create
 //   it at once; what would depend on their order is refused. Also:
-//   test_non_blocking_writers_of_both_engines_share_buckets_and_both_engines_read_the_same_rows
+//   test_non_blocking_writers_of_both_engines_share_buckets_and_lose_no_row
 /**
  * Non-blocking writers of one bucket: a second one commits while the first is running. Rows in notation:
  * `key=value@ordering value/partition`.

@@ -12,7 +12,7 @@ import scala.util.Random
 
 // Guarantee (One result): A table that retains deletes gives the rows of a fold that never forgets one, with services
 //   between the writes; Hudi and hudi-rs read it correctly. Also:
-//   test_readers_of_other_engines_see_the_rows_of_a_table_that_retains_deletes
+//   test_other_engines_read_the_rows_of_a_table_with_retained_deletes
 /** Retained deletes: the oracle is a fold that never forgets a delete. */
 final class TombstonesSuite extends TableSuite with FaultPoints {
 

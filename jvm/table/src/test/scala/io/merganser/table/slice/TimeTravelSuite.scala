@@ -10,8 +10,8 @@ import io.merganser.table.timeline.{CleanFixture, CommitMetadata, OperationType,
 // Guarantee (Reads): A query as of a time gives the rows of that time, archived instants of Hudi included, or an error
 //   that names the oldest time that can be read, or the restore or rollback that took it back. Also: RestoreSuite,
 //   test_each_form_of_a_time_reads_the_rows_of_that_time_in_each_kind_of_read,
-//   test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_later_ones_read_the_same,
-//   test_instants_that_hudi_archived_are_read_as_of_while_their_files_are_there_and_shown
+//   test_time_travel_before_hudis_clean_is_an_error_and_later_instants_read_the_same,
+//   test_time_travel_and_history_find_instants_that_hudi_archived
 final class TimeTravelSuite extends TableSuite {
 
   private def travel(s: Storage, instant: String): Timeline = {

@@ -18,7 +18,7 @@ import scala.util.Random
 
 // Guarantee (Tables of other engines): With the BLOOM index a write reads only files whose filter has one of its keys,
 //   with Hudi's filters too. Also:
-//   test_filters_of_hudi_exclude_other_keys_and_none_of_theirs_and_both_engines_find_the_rows_of_the_other
+//   test_each_engine_finds_the_others_rows_by_bloom_filters
 /** A lookup finds what a plain map of the same changes contains. */
 final class KeyLookupSuite extends TableSuite with LocalSession {
   import KeyLookupSuite._

@@ -69,7 +69,7 @@ def test_a_hive_client_sees_the_table_its_columns_and_its_partitions_after_each_
     assert lake.is_current(path, "sales", "orders")
 
 
-def test_a_commit_that_was_not_registered_is_with_the_next_one(lake: Lake, tmp_path: Path) -> None:
+def test_the_next_registration_adds_the_partitions_of_an_unregistered_commit(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "t"
     other = {f"{SYNC}table": "later"}
     lake.write(path, lake.rows("(1, 'a', 1L, 'x')"), **COW, **other)
@@ -108,7 +108,7 @@ def test_a_merge_on_read_table_is_registered_with_and_without_its_logs(
     assert all(set(lake.client.partitions(database, name)) == {("x",)} for name in inputs)
 
 
-def test_the_options_of_a_registration_change_its_columns_properties_and_partitions(lake: Lake, tmp_path: Path) -> None:
+def test_sync_options_change_the_registered_columns_properties_and_partitions(lake: Lake, tmp_path: Path) -> None:
     rows = lake.spark.sql("SELECT 1 AS id, 'a' AS value, TIMESTAMP '2024-01-02 03:04:05' AS ts, '2024/01/02' AS part")
     lake.write(tmp_path / "plain", rows, **COW, **{f"{SYNC}table": "plain"})
     assert lake.client.table("default", "plain").columns["ts"] == "bigint"
@@ -137,7 +137,7 @@ def test_the_options_of_a_registration_change_its_columns_properties_and_partiti
     assert not (tmp_path / "none").exists()
 
 
-def test_a_registration_that_fails_leaves_the_commit_and_says_so(lake: Lake, tmp_path: Path) -> None:
+def test_a_failed_registration_leaves_the_write_committed_and_is_reported(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "t"
     missing = {f"{SYNC}database": "nowhere", f"{SYNC}auto_create_database": "false", f"{SYNC}table": "failing"}
     with pytest.raises(MerganserError, match=r"nowhere") as failed:

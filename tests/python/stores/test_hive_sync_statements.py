@@ -102,7 +102,9 @@ def test_a_service_registers_its_commit_with_the_options_of_the_session(
             lake.spark.conf.unset(key)
 
 
-def test_a_compaction_that_cannot_be_registered_is_committed_and_its_error_says_so(lake: Lake, tmp_path: Path) -> None:
+def test_a_compaction_whose_registration_fails_is_committed_and_the_error_reports_it(
+    lake: Lake, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     off = {f"{SYNC}enable": ""}
     for value in ("a", "b"):
@@ -119,7 +121,7 @@ def test_a_compaction_that_cannot_be_registered_is_committed_and_its_error_says_
 
 
 @pytest.mark.parametrize("option", ["table_properties", "serde_properties"])
-def test_a_line_that_is_no_property_is_an_error_with_the_option_the_line_and_the_form(
+def test_a_malformed_property_line_is_refused_with_its_option_and_the_right_form(
     lake: Lake, tmp_path: Path, option: str
 ) -> None:
     with pytest.raises(MerganserError) as refused:

@@ -52,7 +52,7 @@ ONE_OF_THEM = names() if FULL else ["postgres"]
 #   every row, value and type, after Debezium and Spark were killed and the server crashed during transactions.
 @pytest.mark.parametrize("database", ONE_OF_THEM)
 @pytest.mark.parametrize("arguments", RUNS)
-def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_the_server(
+def test_tables_equal_the_database_after_restarts_of_engine_spark_and_server(
     arguments: list[str], database: str, tmp_path: Path
 ) -> None:
     source = named(database)
@@ -84,7 +84,7 @@ def test_tables_equal_the_database_after_restarts_of_the_engine_of_spark_and_of_
 
 
 @pytest.mark.parametrize("database", ONE_OF_THEM)
-def test_a_server_recovers_what_was_committed_before_it_crashed(database: str) -> None:
+def test_a_crashed_server_recovers_its_committed_rows(database: str) -> None:
     with named(database).server() as server:
         connection = server.connect()
         connection.query("CREATE TABLE t (a int, b text)")
@@ -104,7 +104,7 @@ def test_a_server_recovers_what_was_committed_before_it_crashed(database: str) -
     assert not server.folder.exists()
 
 
-def test_changes_without_whole_rows_end_the_engine_and_none_is_written(tmp_path: Path) -> None:
+def test_changes_without_whole_rows_stop_the_engine_and_are_not_written(tmp_path: Path) -> None:
     """With binlog_row_image=MINIMAL in one session: the server's own setting is FULL, which the engine has checked."""
     source = named("mariadb")
     with MariaDb() as server, server.connect() as connection:
@@ -124,7 +124,7 @@ def test_changes_without_whole_rows_end_the_engine_and_none_is_written(tmp_path:
 
 
 @pytest.mark.e2e
-def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_pages_snippets_apply_changes_and_block_other_writes(spark: SparkSession, tmp_path: Path) -> None:
     (code,) = snippets("docs/follow-a-database.md", "python", "A run with a real database")
     events = tmp_path / "events"
     events.mkdir()
@@ -157,7 +157,7 @@ def test_the_snippets_of_the_page_follow_a_table_and_block_writes(spark: SparkSe
 
 
 @pytest.mark.parametrize("database", ONE_OF_THEM)
-def test_a_workload_changes_tables_in_every_way_and_is_the_same_for_a_seed(database: str) -> None:
+def test_a_workload_makes_every_kind_of_change_and_repeats_for_a_seed(database: str) -> None:
     source = named(database)
     contents = []
     for _ in range(2):
@@ -203,7 +203,7 @@ COLUMNS = [
         ),
     ],
 )
-def test_a_comparison_names_every_row_and_value_that_differs(
+def test_a_comparison_lists_every_differing_row_and_value(
     found: list[tuple[str | None, ...]], lines: list[str]
 ) -> None:
     expected = [("1", "0.1", '["a",null]'), ("2", None, "[]")]
@@ -211,7 +211,7 @@ def test_a_comparison_names_every_row_and_value_that_differs(
     assert comparison.differences(["id"], COLUMNS, *both) == lines
 
 
-def test_an_event_is_late_by_its_lsn_and_repeated_if_it_was_there(tmp_path: Path) -> None:
+def test_an_event_with_a_lower_lsn_is_late_and_with_the_same_lsn_repeated(tmp_path: Path) -> None:
     events = [("r", 1, 101), ("c", 2, 110), ("u", 1, 120), ("u", 1, 115), ("d", 1, 130), ("u", 1, 120), ("d", 3, 140)]
     write_events(tmp_path / "one.json", events)
     (tmp_path / ".two.json").write_text('{"payload": {"before": nul')
@@ -224,7 +224,7 @@ def test_an_event_is_late_by_its_lsn_and_repeated_if_it_was_there(tmp_path: Path
 
 
 @pytest.mark.parametrize("differences", [[], ["('1',): <missing> & gone"]])
-def test_the_page_says_whether_the_tables_equal_the_database_and_escapes_what_it_shows(
+def test_the_page_shows_whether_tables_equal_the_database_and_escapes_values(
     tmp_path: Path, differences: list[str]
 ) -> None:
     write_events(tmp_path / "one.json", [("c", 1, 110), ("u", 1, 120), ("u", 1, 120)])

@@ -121,12 +121,10 @@ def rows_at(ts: int, count: int = 20) -> list[list[Any]]:
 
 # Guarantee (Concurrent writers): In S3 commits and locks are conditional creates, and a lost response neither fails a
 #   write nor repeats it; where `s3a` lacks them, several writers are refused. Also:
-#   test_a_lost_answer_of_the_store_is_neither_a_failed_write_nor_a_second_one,
-#   test_where_s3a_creates_nothing_on_condition_several_writers_are_refused_by_name_and_one_writes
+#   test_a_lost_response_of_the_store_neither_fails_nor_repeats_the_write,
+#   test_without_conditional_puts_in_s3a_several_writers_are_refused_and_a_single_one_works
 @pytest.mark.parametrize("kind", ["cow", "mor"] if os.environ.get("MERGANSER_FULL") else ["mor"])
-def test_a_table_in_s3_is_written_read_and_compacted_and_its_commits_are_created_on_condition(
-    store: Store, kind: str
-) -> None:
+def test_writes_and_compactions_in_s3_create_commits_by_conditional_puts(store: Store, kind: str) -> None:
     path, options = f"s3a://{LAKE}/{kind}", COW if kind == "cow" else MOR
     store.server.requests()
     for ts in (1, 2, 3):
@@ -151,7 +149,7 @@ def test_a_table_in_s3_is_written_read_and_compacted_and_its_commits_are_created
     assert len(data) == (8 if kind == "cow" else 4), "a base file for each commit and partition"
 
 
-def test_two_writers_at_once_under_hudis_storage_based_lock_lose_nothing(store: Store) -> None:
+def test_two_concurrent_writers_under_hudis_storage_based_lock_lose_no_row(store: Store) -> None:
     path = f"s3a://{LAKE}/both"
     retries = {"hoodie.write.num.retries.on.conflict.failures": "20"}
     store.upsert(path, [[i, "old", 1, "p0"] for i in range(4)], **COW, **STORAGE_LOCK)
@@ -173,7 +171,7 @@ def test_two_writers_at_once_under_hudis_storage_based_lock_lose_nothing(store: 
     assert store.lock("both")["expired"]
 
 
-def test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_has_the_same_form(store: Store) -> None:
+def test_a_write_waits_until_hudis_storage_based_lock_expires(store: Store) -> None:
     path = f"s3a://{LAKE}/locked"
     store.upsert(path, rows_at(1), **COW, **STORAGE_LOCK)
     ours = store.lock("locked")
@@ -194,9 +192,9 @@ def test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_h
 
 # Guarantee (Concurrent writers): Hudi's lock providers and ours exclude each other: writers of both engines, in turn
 #   and at once on the same file groups, lose and double no row. Also:
-#   test_two_writers_at_once_under_hudis_storage_based_lock_lose_nothing,
-#   test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_has_the_same_form, StoragesSuite,
-#   test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row,
+#   test_two_concurrent_writers_under_hudis_storage_based_lock_lose_no_row,
+#   test_a_write_waits_until_hudis_storage_based_lock_expires, StoragesSuite,
+#   test_writers_of_both_engines_in_turn_and_concurrently_lose_and_duplicate_no_row,
 #   test_both_engines_use_one_lock_file_and_wait_for_each_other,
 #   test_concurrent_writes_of_both_engines_are_all_committed
 def test_hudis_own_storage_based_lock_and_ours_exclude_each_other(store: Store, tmp_path: Path) -> None:
@@ -226,7 +224,7 @@ def hudi(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ses
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"] if os.environ.get("MERGANSER_FULL") else ["mor"])
-def test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row(
+def test_writers_of_both_engines_in_turn_and_concurrently_lose_and_duplicate_no_row(
     store: Store, hudi: SessionProcess, kind: str
 ) -> None:
     path, retries = f"s3a://{LAKE}/engines_{kind}", {"hoodie.write.num.retries.on.conflict.failures": "20"}
@@ -252,7 +250,7 @@ def test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row(
     assert store.lock(path.rpartition("/")[2])["expired"]
 
 
-def test_where_s3a_creates_nothing_on_condition_several_writers_are_refused_by_name_and_one_writes(
+def test_without_conditional_puts_in_s3a_several_writers_are_refused_and_a_single_one_works(
     store: Store,
 ) -> None:
     path = f"s3a://{PLAIN}/t"
@@ -264,7 +262,7 @@ def test_where_s3a_creates_nothing_on_condition_several_writers_are_refused_by_n
     assert store.read(path) == rows_at(3)
 
 
-def test_a_lost_answer_of_the_store_is_neither_a_failed_write_nor_a_second_one(store: Store) -> None:
+def test_a_lost_response_of_the_store_neither_fails_nor_repeats_the_write(store: Store) -> None:
     path = f"s3a://{LAKE}/faults"
     store.upsert(path, rows_at(1), **MOR, **STORAGE_LOCK)
     places = [".deltacommit.requested", ".deltacommit.inflight", "the completed file", ".hoodie/lock", LOCK, ".log."]

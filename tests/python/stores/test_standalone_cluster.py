@@ -188,12 +188,12 @@ def one_of_each_group(files: set[Path]) -> bool:
 
 # Guarantee (Failures): On a cluster each row is there once, and no file of a lost attempt, if a task fails, an executor
 #   is killed or a speculative attempt runs. Also:
-#   test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts
+#   test_other_attempts_complete_a_compaction_whose_executor_is_killed
 #: Tasks that write logs are the same with each index; with buckets they may also write to a file group that is new.
 #: Merge-on-read tables without buckets run with MERGANSER_FULL=1, and in the next test.
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if FULL or kind != "mor"])
-def test_a_write_whose_task_fails_whose_executor_is_killed_or_whose_attempts_run_at_once_has_each_row_once(
+def test_a_write_with_failed_killed_or_speculative_attempts_stores_each_row_once(
     running: Running, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table = Spread(running, tmp_path / "table", {**OPTIONS, **KINDS[kind]})
@@ -228,7 +228,7 @@ def test_a_write_whose_task_fails_whose_executor_is_killed_or_whose_attempts_run
 
 
 @pytest.mark.parametrize("kind", ["mor", "buckets"] if FULL else ["mor"])
-def test_a_compaction_whose_executor_is_killed_is_completed_by_other_attempts(
+def test_other_attempts_complete_a_compaction_whose_executor_is_killed(
     running: Running, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:
     table = Spread(running, tmp_path / "table", {**OPTIONS, **KINDS[kind]})
@@ -263,7 +263,7 @@ JOBS: dict[str, tuple[str, Callable[[Spread], set[Path]], str]] = {
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_an_attempt_that_announces_its_file_after_the_commit_leaves_neither_file_nor_marker(
+def test_an_attempt_that_begins_its_file_after_the_commit_leaves_no_file_or_marker(
     running: Running, tmp_path: Path, job: str
 ) -> None:
     kind, work, part = JOBS[job]

@@ -30,12 +30,12 @@ def upsert(spark: SparkSession, table: Table, *rows: tuple[int, int, str]) -> st
 
 # Guarantee (Streams): The changes of all micro-batches of a stream of change data, applied to an empty copy, give the
 #   table, each change once, across restarts, services and kills at any step. Also:
-#   test_changes_begin_with_the_next_commit_or_after_a_time_with_all_that_each_commit_changed,
-#   test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once
+#   test_a_change_stream_starts_at_the_next_commit_or_after_a_time_with_whole_commits,
+#   test_a_change_stream_killed_at_any_step_has_each_change_once
 @pytest.mark.extensive
 @pytest.mark.e2e
 @each_kind
-def test_the_images_of_all_micro_batches_make_a_copy_of_the_table_across_restarts(
+def test_the_change_images_of_all_micro_batches_rebuild_the_table_across_restarts(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     table = create(spark, tmp_path / "t", KINDS[kind])
@@ -69,7 +69,7 @@ def test_the_images_of_all_micro_batches_make_a_copy_of_the_table_across_restart
     assert len(follower.batches()) == len(stored) + 1
 
 
-def test_changes_begin_with_the_next_commit_or_after_a_time_with_all_that_each_commit_changed(
+def test_a_change_stream_starts_at_the_next_commit_or_after_a_time_with_whole_commits(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     options = {"hoodie.datasource.write.partitionpath.field": "v", "hoodie.populate.meta.fields": "false"}
@@ -93,7 +93,7 @@ def test_changes_begin_with_the_next_commit_or_after_a_time_with_all_that_each_c
     assert shown("2000-01-01") == [[*inserts, update], [gone]]
 
 
-def test_a_stream_of_changes_by_options_has_hudis_columns_and_reasons_on_request(
+def test_a_change_stream_configured_by_options_has_hudis_columns_and_reasons_on_request(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = create(spark, tmp_path / "t", MOR)
@@ -108,9 +108,7 @@ def test_a_stream_of_changes_by_options_has_hudis_columns_and_reasons_on_request
     assert [tuple(row) for row in rows] == [(instant, "won", '{"id":1,"ts":1,"v":"a"}')]
 
 
-def test_a_stream_of_changes_refuses_the_bounds_of_a_read_and_a_read_needs_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_change_stream_refuses_the_bounds_that_a_batch_read_requires(spark: SparkSession, tmp_path: Path) -> None:
     table = create(spark, tmp_path / "t")
     upsert(spark, table, (1, 1, "a"))
     for key in ("hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"):
@@ -121,9 +119,7 @@ def test_a_stream_of_changes_refuses_the_bounds_of_a_read_and_a_read_needs_them(
     assert refusal(read.collect).condition == "CHANGES_BEGIN_MISSING"
 
 
-def test_a_stream_whose_changes_were_cleaned_or_whose_columns_changed_says_so(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_change_stream_fails_on_cleaned_changes_and_on_changed_columns(spark: SparkSession, tmp_path: Path) -> None:
     table = create(spark, tmp_path / "t", **{"hoodie.clean.automatic": "false"})
     follower = Follower(spark, tmp_path)
     for ts in range(4):

@@ -113,9 +113,9 @@ def chosen(found: list[Left], expected: set[str]) -> list[Left]:
 
 # Guarantee (Streams): A stream into a table, or from one table into another, that is killed at any step of a
 #   micro-batch and restarted loses nothing and writes nothing twice. Also:
-#   test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice,
-#   test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice
-def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
+#   test_a_stream_killed_right_after_a_commit_duplicates_no_row,
+#   test_a_stream_between_two_tables_killed_at_any_step_loses_and_duplicates_no_row
+def test_a_stream_into_a_table_killed_at_any_step_loses_and_duplicates_no_row(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
@@ -131,7 +131,7 @@ def test_a_stream_into_a_table_that_was_killed_at_any_step_loses_nothing_and_wri
         assert batches == len(feed.batches) or left.step == BETWEEN, left
 
 
-def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_nothing_and_writes_nothing_twice(
+def test_a_stream_between_two_tables_killed_at_any_step_loses_and_duplicates_no_row(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
@@ -146,7 +146,7 @@ def test_a_stream_from_a_table_into_another_that_was_killed_at_any_step_loses_no
         assert writes_of(path, left.kind) == numbers_of(left.folder / "checkpoint")[1] + 1, left
 
 
-def test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once(
+def test_a_change_stream_killed_at_any_step_has_each_change_once(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
@@ -169,7 +169,7 @@ def test_a_stream_of_changes_that_was_killed_at_any_step_has_each_change_once(
         assert [op for _, op, _, _ in follower.batches()[-1]] == ["d"], left
 
 
-def test_a_stream_that_is_killed_right_after_a_commit_writes_nothing_twice(
+def test_a_stream_killed_right_after_a_commit_duplicates_no_row(
     spark: SparkSession, feed: Feed, process: Stopped, tmp_path: Path
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"

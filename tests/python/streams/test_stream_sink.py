@@ -38,11 +38,11 @@ def newest_metadata(spark: SparkSession, path: Path) -> dict[str, Any]:
 
 
 # Guarantee (Streams): Each micro-batch is one commit under the table's rule; a repeated one writes nothing, also after
-#   its commit was archived. Also: test_a_micro_batch_is_recognized_after_its_commit_was_archived,
+#   its commit was archived. Also: test_a_repeated_micro_batch_is_recognized_after_its_commit_is_archived,
 #   test_update_mode_writes_the_changed_groups_and_complete_mode_replaces_the_table
 @pytest.mark.e2e
 @each_kind
-def test_micro_batches_merge_under_the_tables_rule_and_a_repeated_one_writes_nothing(
+def test_micro_batches_are_merged_by_the_tables_rule_and_a_repeated_one_is_ignored(
     spark: SparkSession, tmp_path: Path, feed: Feed, kind: str
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"
@@ -67,7 +67,7 @@ def test_micro_batches_merge_under_the_tables_rule_and_a_repeated_one_writes_not
 
 
 @each_kind
-def test_micro_batches_merge_by_the_functions_of_columns(
+def test_micro_batches_are_merged_by_column_functions(
     spark: SparkSession, tmp_path: Path, feed: Feed, kind: str
 ) -> None:
     options = options_of(KINDS[kind], **{"merganser.rule.column.v": "concat('+')"})
@@ -80,9 +80,7 @@ def test_micro_batches_merge_by_the_functions_of_columns(
 
 
 @each_kind
-def test_a_micro_batch_with_a_key_that_reads_like_another_rows_is_refused(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_a_micro_batch_with_an_ambiguous_key_is_refused(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     feed = Feed(tmp_path / "feed")
     feed.add((1, 5, "a"))
     feed.add((1, 6, "__null__"), (2, 6, "b"))
@@ -93,7 +91,7 @@ def test_a_micro_batch_with_a_key_that_reads_like_another_rows_is_refused(
     assert rows_of(load(spark, tmp_path / "t").select("id", "ts", "v")) == [(1, 5, "a")]
 
 
-def test_a_micro_batch_is_recognized_after_its_commit_was_archived(
+def test_a_repeated_micro_batch_is_recognized_after_its_commit_is_archived(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"
@@ -138,7 +136,7 @@ def test_update_mode_writes_the_changed_groups_and_complete_mode_replaces_the_ta
         )
 
 
-def test_complete_mode_replaces_all_partitions_where_the_session_overwrites_those_of_the_rows(
+def test_complete_mode_replaces_all_partitions_despite_dynamic_overwrites(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:
     keyed = {"hoodie.datasource.write.recordkey.field": "id"}
@@ -154,7 +152,7 @@ def test_complete_mode_replaces_all_partitions_where_the_session_overwrites_thos
 
 
 @pytest.mark.e2e
-def test_to_table_writes_tables_of_catalogs_and_creates_them_with_the_streams_options(
+def test_to_table_writes_catalog_tables_and_creates_them_with_the_streams_options(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:
     name = f"s_{uuid.uuid4().hex}"
@@ -192,7 +190,7 @@ def test_options_of_a_stream_are_checked_when_it_starts(spark: SparkSession, tmp
     assert not (tmp_path / "t").exists()
 
 
-def test_a_failed_micro_batch_stops_the_query_and_is_written_by_the_next(
+def test_a_failed_micro_batch_stops_the_query_and_is_written_after_a_restart(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "c"
@@ -228,7 +226,7 @@ def test_services_follow_micro_batches_inline_or_in_the_background(
         assert bool(compactions) == (name != "none"), name
 
 
-def test_a_write_that_may_pass_is_tried_again_as_often_as_the_option_says(
+def test_a_micro_batch_is_retried_the_configured_number_of_times(
     spark: SparkSession, tmp_path: Path, feed: Feed
 ) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "c"
@@ -246,7 +244,9 @@ def test_a_write_that_may_pass_is_tried_again_as_often_as_the_option_says(
 
 
 @pytest.mark.e2e
-def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_streaming_snippets_print_what_the_page_shows(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = "docs/reading-changes.md"
     promised = re.findall(r"`(\[[^`]*\])`", page_text(page))
     names: dict[str, Any] = {}

@@ -52,10 +52,10 @@ def batches(folder: Path) -> int:
 
 # Guarantee (Streams): A stream from a table returns its rows once, then those that commits changed, and nothing of
 #   services; limits count file groups of the snapshot, then commits. Also:
-#   test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_limits
+#   test_a_micro_batch_reads_commits_or_snapshot_file_groups_up_to_its_limits
 @pytest.mark.e2e
 @each_kind
-def test_a_stream_returns_the_snapshot_and_then_what_commits_changed_and_nothing_of_services(
+def test_a_stream_returns_the_snapshot_and_then_changed_rows_but_nothing_of_services(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     table = create(spark, tmp_path / "t", KINDS[kind])
@@ -86,7 +86,7 @@ def test_a_stream_returns_the_snapshot_and_then_what_commits_changed_and_nothing
     assert batches(tmp_path) == 2
 
 
-def test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_limits(
+def test_a_micro_batch_reads_commits_or_snapshot_file_groups_up_to_its_limits(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
@@ -121,7 +121,7 @@ def test_a_micro_batch_takes_commits_and_of_a_snapshot_file_groups_up_to_the_lim
         assert [row for row in read(spark, tmp_path / name) if row[0] == 7] == [(7, 1, "first"), (7, 4, "later")]
 
 
-def test_a_stream_begins_with_the_next_commit_or_after_a_time_and_keeps_its_begin(
+def test_a_stream_starts_at_the_next_commit_or_after_a_time_and_keeps_its_start(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = create(spark, tmp_path / "t")
@@ -164,9 +164,9 @@ def test_a_stream_returns_the_meta_columns_that_it_selects(spark: SparkSession, 
 
 
 # Guarantee (Streams): Changed columns, cleaned files and commits that were taken back are errors with a remedy. Also:
-#   test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so, TakenBackSuite,
-#   test_a_stream_whose_changes_were_cleaned_or_whose_columns_changed_says_so
-def test_a_change_of_columns_stops_a_running_stream_and_a_restart_returns_them(
+#   test_a_stream_whose_commits_were_restored_or_cleaned_fails_with_the_reason, TakenBackSuite,
+#   test_a_change_stream_fails_on_cleaned_changes_and_on_changed_columns
+def test_a_change_of_columns_stops_a_stream_and_a_restart_returns_the_new_columns(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = create(spark, tmp_path / "t")
@@ -181,7 +181,9 @@ def test_a_change_of_columns_stops_a_running_stream_and_a_restart_returns_them(
     assert sorted(map(tuple, out.collect())) == [(1, 1, "a", None), (2, 1, "b", "new")]
 
 
-def test_a_stream_whose_commits_were_restored_away_or_cleaned_says_so(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_whose_commits_were_restored_or_cleaned_fails_with_the_reason(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = create(spark, tmp_path / "t")
     instants = [upsert(spark, table, (1, ts, "a")) for ts in range(3)]
     follow(source(spark, tmp_path / "t"), tmp_path / "restored")

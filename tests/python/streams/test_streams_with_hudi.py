@@ -31,7 +31,7 @@ def fill_by_hudi(spark: SparkSession, feed: str, path: str, checkpoint: str, opt
 
 
 @pytest.mark.skipif(not (FULL and HUDI["spark.jars"]), reason="starts a session of Hudi's own")
-def test_hudi_and_we_continue_one_stream_in_turns_and_write_each_micro_batch_once(
+def test_both_engines_continue_one_stream_in_turns_and_write_each_micro_batch_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     feed = Feed(tmp_path / "feed")

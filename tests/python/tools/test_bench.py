@@ -26,7 +26,7 @@ pytestmark = pytest.mark.extensive
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 
-def test_a_tiny_run_measures_each_work_on_each_kind_of_table_and_finds_the_right_rows(
+def test_a_tiny_run_measures_each_operation_on_each_table_and_checks_the_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     kinds = ["cow-simple", "mor-bucket"]
@@ -69,7 +69,7 @@ def test_a_run_on_a_partitioned_table_also_measures_an_upsert_into_one_partition
     assert_costs(samples)
 
 
-def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_service_is_measured_beside_code_that_moves_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
     settings = services.Settings(groups=2, rows=400, commits=4, repetitions=1, warm_ups=0)
 
     clean, archive, compaction, clustering = services.Services(spark, settings, tmp_path, print).run()
@@ -87,7 +87,7 @@ def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: Spar
     assert "archiving of 9 files" in ratios.markdown({}, ratios.summed_up([clean, archive, compaction]))
 
 
-def test_changes_are_measured_beside_plain_spark_that_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_change_reads_are_measured_beside_plain_spark_with_the_same_result(spark: SparkSession, tmp_path: Path) -> None:
     """With MERGANSER_FULL=1 all tables, and beside Hudi too."""
     tables = [*change_tables.READ, *change_tables.STREAMED] if FULL else ["mor", "mor-bucket"]
     settings = change_tables.Settings(
@@ -111,7 +111,7 @@ def test_changes_are_measured_beside_plain_spark_that_finds_the_same(spark: Spar
     assert ("Beside Hudi" in page) == FULL
 
 
-def test_a_target_of_changes_that_is_missed_is_named_with_its_number() -> None:
+def test_a_missed_target_of_change_reads_is_listed_with_its_number() -> None:
     def sample(work: str, ours: float, opened: int = 1) -> ratios.Sample:
         counts = {"open": opened, "read bytes": opened}
         return ratios.Sample(work, "cow", "seconds", ours, 1.0, counts, {"open": 100, "read bytes": 100})
@@ -131,7 +131,7 @@ def test_a_target_of_changes_that_is_missed_is_named_with_its_number() -> None:
 
 
 @pytest.mark.parametrize("kind", list(upsert_curve.KINDS) if FULL else ["copy-on-write"])
-def test_a_small_table_stays_small_however_often_it_is_upserted(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_repeated_upserts_keep_a_small_table_small(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """With defaults; benchmarks/upsert_curve.py draws it."""
     points = upsert_curve.measure(spark, tmp_path / "t", kind, 1000 if FULL else 70, 10, reads=1)
 
@@ -179,7 +179,7 @@ class _Holding:
         return self._rows
 
 
-def test_ratios_are_those_of_neighbouring_measurements() -> None:
+def test_ratios_are_computed_from_neighbouring_measurements() -> None:
     samples = [
         ratios.Sample("load", "cow", "seconds", ours, plain) for ours, plain in ((4.0, 2.0), (9.0, 3.0), (1.0, 1.0))
     ]

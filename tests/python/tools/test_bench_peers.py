@@ -28,7 +28,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data:
 
 @pytest.mark.extensive
 @pytest.mark.parametrize("kind", ["cow-simple", "mor-bucket"])
-def test_all_steps_of_a_table_are_measured_and_its_rows_are_those_of_plain_spark(
+def test_every_step_of_a_peer_is_measured_and_leaves_plain_sparks_rows(
     spark: SparkSession, tmp_path: Path, made: Data, kind: str
 ) -> None:
     """A step that leaves other rows raises; plain Spark takes the same steps."""
@@ -50,7 +50,7 @@ def test_all_steps_of_a_table_are_measured_and_its_rows_are_those_of_plain_spark
 
 
 @pytest.mark.extensive
-def test_batches_have_late_doubled_and_new_rows_and_a_table_with_other_rows_is_found(
+def test_batches_contain_late_duplicate_and_new_rows_and_wrong_rows_are_detected(
     spark: SparkSession, tmp_path: Path, made: Data
 ) -> None:
     batch = made.rows(spark, "random-1")
@@ -66,7 +66,7 @@ def test_batches_have_late_doubled_and_new_rows_and_a_table_with_other_rows_is_f
         steps.Steps(engine, made, reads=1)._require("loaded", "here")
 
 
-def test_the_report_has_a_table_for_each_type_and_names_failures_and_what_is_not_measured() -> None:
+def test_the_report_has_a_table_per_type_and_lists_failed_and_unmeasured_steps() -> None:
     samples = [
         ratios.Sample("bulk load", variant, "seconds", seconds, 2.0)
         for variant, seconds in (("merganser cow-simple", 4.0), ("delta cow", 5.0), ("delta mor", 1.0))

@@ -1,7 +1,7 @@
 # Guarantee (Installing): Every command is documented, with its exit codes, and prints its result and nothing else,
 #   unless something is wrong, but for one line on a terminal while Spark starts. Also:
-#   test_a_command_of_its_own_process_prints_its_result_alone,
-#   test_a_command_of_its_own_process_shows_its_result_and_one_line
+#   test_a_command_in_its_own_process_prints_nothing_to_stderr,
+#   test_a_command_in_its_own_process_prints_its_result_and_one_start_line
 """The commands that look at a table, its savepoints, restores and repairs, and those of the installation."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.mark.e2e
-def test_a_table_is_shown_as_lines_tables_and_json(path: str, printed: Run) -> None:
+def test_commands_print_a_table_as_lines_a_table_or_json(path: str, printed: Run) -> None:
     lines = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in printed("info", path).splitlines())
     assert (lines["type"], lines["record_key"], lines["ordering_by"]) == ("MERGE_ON_READ", "id", "ts")
     assert printed(path, "schema").splitlines()[0].split() == ["column", "type", "nullable"]
@@ -76,7 +76,7 @@ def test_a_table_is_shown_as_lines_tables_and_json(path: str, printed: Run) -> N
 
 
 @pytest.mark.e2e
-def test_settings_are_listed_with_their_sources_and_contradictions_first(path: str, printed: Run) -> None:
+def test_config_lists_settings_with_their_sources_and_conflicts_first(path: str, printed: Run) -> None:
     rows = [line.split() for line in printed("config", path).splitlines()]
     assert rows[0] == ["setting", "value", "source"]  # a column without values is not shown
     assert ["hoodie.table.ordering.fields", "ts", "table"] in rows
@@ -92,7 +92,7 @@ def test_settings_are_listed_with_their_sources_and_contradictions_first(path: s
 
 
 @pytest.mark.e2e
-def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: Run) -> None:
+def test_read_changes_and_explain_print_rows_and_versions(path: str, printed: Run) -> None:
     rows = json.loads(printed("read", path, "--where", "id = 'b'", "--json"))
     assert rows == [{"id": "b", "amount": 3.0, "ts": 20}]
     first = json.loads(printed("history", path, "--json"))[-1]["instant"]
@@ -111,7 +111,7 @@ def test_rows_changes_and_the_versions_of_a_key_are_printed(path: str, printed: 
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
+def test_the_demo_prints_statements_with_their_results_and_keeps_its_table(
     tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(tmp_path / "shop's")
@@ -124,7 +124,7 @@ def test_the_demo_shows_statements_with_their_results_and_leaves_its_table(
     assert "name another folder" in capsys.readouterr().err
 
 
-def test_a_wrong_key_or_column_is_an_error_in_one_sentence(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_key_or_column_prints_a_short_error(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", path, "{id: 1"]) == 2
     assert "Error: KEY begins like JSON and is none (Expecting property name" in capsys.readouterr().err
     assert main(["read", path, "--where", "nope = 1"]) == 1
@@ -133,7 +133,7 @@ def test_a_wrong_key_or_column_is_an_error_in_one_sentence(path: str, capsys: py
 
 
 @pytest.mark.e2e
-def test_a_savepoint_is_made_listed_restored_to_and_deleted(
+def test_savepoint_commands_create_list_restore_and_delete_a_savepoint(
     spark: SparkSession, tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = str(tmp_path / "t")
@@ -160,7 +160,9 @@ def test_a_savepoint_is_made_listed_restored_to_and_deleted(
 
 
 @pytest.mark.e2e
-def test_a_repair_is_shown_first_and_done_when_it_is_applied(spark: SparkSession, tmp_path: Path, printed: Run) -> None:
+def test_repair_shows_its_steps_first_and_changes_rows_only_with_apply(
+    spark: SparkSession, tmp_path: Path, printed: Run
+) -> None:
     place = str(tmp_path / "t")
     table = merganser.Table.create(spark, place, COLUMNS, record_key="id", ordering_by="ts")
     for ts in (1, 2):
@@ -174,7 +176,7 @@ def test_a_repair_is_shown_first_and_done_when_it_is_applied(spark: SparkSession
     assert json.loads(printed("doctor", place, "--json"))["ok"] is True
 
 
-def test_wrong_arguments_and_what_is_not_there_are_told_apart(
+def test_wrong_arguments_return_2_and_a_missing_table_returns_1(
     path: str, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for wrong in (
@@ -196,7 +198,7 @@ def test_wrong_arguments_and_what_is_not_there_are_told_apart(
     assert printed("--version") == f"merganser {merganser.__version__}\n"
 
 
-def test_every_command_completes_in_shells_and_is_on_the_page() -> None:
+def test_every_command_is_on_the_page() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
     known = commands().commands
     assert [name for name in known if f"merganser {name} " not in page] == []
@@ -204,7 +206,7 @@ def test_every_command_completes_in_shells_and_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("page", ["command-line.md", "tutorial.md", "installation.md", "run-it-for-a-year.md"])
-def test_the_commands_of_a_page_are_parsed(page: str) -> None:
+def test_the_parser_accepts_every_command_of_a_page(page: str) -> None:
     text = (ROOT / "docs" / page).read_text()
     shell = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL))
     lines = re.findall(r"^(?:python -m )?merganser (.*)$", shell, re.MULTILINE)
@@ -214,7 +216,7 @@ def test_the_commands_of_a_page_are_parsed(page: str) -> None:
         commands().commands[name].make_context(name, words)
 
 
-def test_an_option_has_the_type_the_default_and_the_help_of_its_parameter() -> None:
+def test_an_option_has_its_parameters_type_default_and_help() -> None:
     (limit,) = (one for one in calls()["archive_commits"]["parameters"] if one["name"] == "min_commits")
     options = {one.name: one for one in commands().commands["archive"].params if isinstance(one, click.Option)}
     found = options["min_commits"]
@@ -229,7 +231,7 @@ def test_completion_scripts_are_printed_for_each_shell(printed: Run) -> None:
     assert all("_MERGANSER_COMPLETE" in script for script in scripts.values())
 
 
-def test_a_command_runs_again_by_its_pause_alone_whatever_its_parameters_are_called(
+def test_only_the_pause_option_repeats_a_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pauses: list[int | None] = []
@@ -242,7 +244,7 @@ def test_a_command_runs_again_by_its_pause_alone_whatever_its_parameters_are_cal
     assert pauses == [None, None, 300, None]
 
 
-def test_a_compaction_of_a_copy_on_write_table_has_nothing_to_do(
+def test_compact_of_a_copy_on_write_table_does_nothing(
     spark: SparkSession, tmp_path: Path, printed: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = str(tmp_path / "t")
@@ -255,7 +257,7 @@ def test_a_compaction_of_a_copy_on_write_table_has_nothing_to_do(
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_help_is_cut(printed: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_no_help_text_is_truncated(printed: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
 
     def squeezed(text: str) -> str:
@@ -277,7 +279,7 @@ def test_no_help_is_cut(printed: Run, monkeypatch: pytest.MonkeyPatch, width: in
     assert "about 5 seconds" in " ".join(shown.split())
 
 
-def test_the_log_of_a_command_is_quiet_unless_it_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_logs_nothing_unless_logging_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     option = "SPARK_SUBMIT_OPTS"
     for name in (option, "JAVA_TOOL_OPTIONS", "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
@@ -299,7 +301,7 @@ def test_the_log_of_a_command_is_quiet_unless_it_is_configured(tmp_path: Path, m
         assert os.environ[option] == "-Da=b"
 
 
-def test_a_question_that_is_not_agreed_to_exits_with_130(
+def test_a_declined_question_exits_with_130(
     path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = merganser.Table.load(SparkSession.active(), path).history()[-1]
@@ -311,7 +313,7 @@ def test_a_question_that_is_not_agreed_to_exits_with_130(
     assert len(merganser.Table.load(SparkSession.active(), path).history()) == 2
 
 
-def test_the_doctor_exits_with_1_where_something_is_missing(
+def test_the_doctor_exits_with_1_if_something_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = [Finding("java", "missing", "There is no Java.")]
@@ -365,7 +367,7 @@ class OwnProcess:
     ("command", "shown"),
     [("verify", "check"), ("compact", ""), ("doctor", "java")],
 )
-def test_a_command_of_its_own_process_shows_its_result_and_one_line(
+def test_a_command_in_its_own_process_prints_its_result_and_one_start_line(
     spark: SparkSession, tmp_path: Path, command: str, shown: str
 ) -> None:
     place = str(tmp_path / "t")
@@ -379,7 +381,7 @@ def test_a_command_of_its_own_process_shows_its_result_and_one_line(
 
 
 @pytest.mark.extensive
-def test_a_command_of_its_own_process_prints_its_result_alone(path: str) -> None:
+def test_a_command_in_its_own_process_prints_nothing_to_stderr(path: str) -> None:
     command = [sys.executable, "-m", "merganser", "schema", path, "--master", "local[1]"]
     environment = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}  # Java notes it
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=environment)
@@ -389,7 +391,7 @@ def test_a_command_of_its_own_process_prints_its_result_alone(path: str) -> None
 
 @pytest.mark.extensive
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_repeated_command_that_is_ended_exits_with_0(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_a_terminated_repeated_command_exits_with_0(spark: SparkSession, tmp_path: Path, name: str) -> None:
     place = str(tmp_path / "t")
     table = merganser.Table.create(spark, place, COLUMNS, record_key="id", table_type="MERGE_ON_READ")
     for ts in (1, 2):

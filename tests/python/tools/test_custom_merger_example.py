@@ -78,7 +78,7 @@ def run(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
-def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(
+def test_the_example_gives_the_same_order_on_every_path_and_a_reader_needs_the_jar(
     jar: Path, spark: SparkSession, tmp_path: Path
 ) -> None:
     done = run(EXAMPLE / "orders.py", jar, tmp_path, PYSPARK_SUBMIT_ARGS=" ".join([*SMALL, "pyspark-shell"]))
@@ -99,7 +99,7 @@ def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_tol
         assert words in str(refused.value)
 
 
-def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
+def test_the_pages_classes_compile_and_its_python_and_sql_use_them(jar: Path, tmp_path: Path) -> None:
     (python,), sql = snippets(PAGE, "python", "Configuration"), snippets(PAGE, "sql", "Configuration")
     flags = ["--master local[1]", *SMALL, f"--conf spark.sql.warehouse.dir={tmp_path}", "pyspark-shell"]
     program = f"{python.replace('max-price.jar', str(jar))}{RESULT.format(sql=sql)}"
@@ -108,10 +108,10 @@ def test_the_classes_of_the_page_compile_and_its_python_and_sql_use_them(jar: Pa
     assert "ROWS [('lamp', 9.5), ('lamp', 9.5), ('oak', 5.0), ('oak', 5.0)]" in done.stdout
 
 
-def test_the_example_is_built_by_the_sbt_that_builds_the_project() -> None:
+def test_the_example_is_built_by_the_projects_sbt_version() -> None:
     assert (EXAMPLE / "project/build.properties").read_text() == (ROOT / "project/build.properties").read_text()
 
 
-def test_the_examples_files_fit_on_screens() -> None:
+def test_no_file_of_the_example_is_longer_than_100_lines() -> None:
     for file in ("orders.py", "build.sbt", "src/main/scala/orders/OrderMerger.scala", "README.md"):
         assert len((EXAMPLE / file).read_text().splitlines()) <= 100, file

@@ -44,7 +44,7 @@ def made_up(*, differences: int = 0, title: str = "A report") -> report.Report:
     )
 
 
-def test_the_report_is_one_file_that_asks_for_nothing_else() -> None:
+def test_the_report_is_one_file_that_loads_no_other() -> None:
     html = report.render(made_up())
     reader = read(html)
     assert not {tag for tag, _ in reader.found} & {"script", "link", "img", "iframe", "object", "image", "use"}
@@ -53,20 +53,20 @@ def test_the_report_is_one_file_that_asks_for_nothing_else() -> None:
     assert "@import" not in html
 
 
-def test_nothing_is_wider_than_a_window_of_1280_pixels() -> None:
+def test_no_chart_is_wider_than_1200_pixels() -> None:
     widths = [int(str(a["width"])) for tag, a in read(report.render(made_up())).found if tag == "svg"]
     assert len(widths) == 6  # two of commits, two of slices, one of lateness, one of the flight
     assert max(widths) <= 1200
 
 
-def test_the_verdict_says_whether_the_tables_are_right() -> None:
+def test_the_verdict_shows_whether_the_tables_equal_the_truth() -> None:
     assert "equals the truth" in report.render(made_up())
     wrong = report.render(made_up(differences=1_234))
     assert "1,234 rows, cells or counts differ from the truth" in wrong
     assert "equals the truth" not in wrong
 
 
-def test_every_chart_says_what_its_axes_are_and_in_which_unit() -> None:
+def test_every_chart_labels_its_axes_with_units() -> None:
     text = " ".join(read(report.render(made_up())).text)
     for axis in (
         "lateness: days from the event to the receipt of its message",
@@ -125,13 +125,13 @@ def test_a_flight_shows_every_version_with_ordering_value_commit_outcome_and_rea
     assert "In the tables." in text
 
 
-def test_what_the_report_is_given_cannot_become_markup() -> None:
+def test_the_report_escapes_markup_in_its_values() -> None:
     html = report.render(made_up(title="<script>alert('x')</script> & co"))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
 
-def test_a_report_without_late_messages_stories_or_slices_can_be_made() -> None:
+def test_a_report_without_messages_stories_or_slices_is_rendered() -> None:
     full = made_up()
     empty = report.Report(full.title, full.intro, [], [], [], [])
     assert "<h1>A report</h1>" in report.render(empty)
@@ -160,7 +160,7 @@ def test_axes_have_round_numbers_that_reach_the_largest_value(largest: float, ti
     assert charts.nice_ticks(largest) == pytest.approx(ticks)
 
 
-def test_names_below_bars_are_left_out_where_they_would_touch_and_the_tips_have_all() -> None:
+def test_overlapping_names_below_bars_are_omitted_and_stay_in_the_tips() -> None:
     names = [f"upsert\n2025-01-01\n12:{number:02d}:00" for number in range(30)]
     svg = charts.stacked_bars(
         names, [charts.Series("x", "#000", [1] * 30)], title="t", x_title="x", y_title="y", text=report.number
@@ -171,13 +171,13 @@ def test_names_below_bars_are_left_out_where_they_would_touch_and_the_tips_have_
     assert all(f"<title>{name.replace(chr(10), ' ')} x: 1</title>" in svg for name in names)
 
 
-def test_the_only_bar_is_not_as_wide_as_the_chart() -> None:
+def test_a_single_bar_is_at_most_80_pixels_wide() -> None:
     svg = charts.stacked_bars(["a"], [charts.Series("x", "#000", [1])], title="t", x_title="x", y_title="y", text=str)
     (bar,) = (a for tag, a in read(svg).found if tag == "rect")
     assert float(str(bar["width"])) <= 80
 
 
-def test_no_number_is_on_an_axis_twice() -> None:
+def test_an_axis_shows_no_number_twice() -> None:
     one = [charts.Series("x", "#000", [1, 0])]
     svg = charts.stacked_bars(["a", "b"], one, title="t", x_title="x", y_title="y", text=report.number)
     assert re.findall(r">([\d.]+)</text>", svg) == ["0", "1"]

@@ -42,7 +42,7 @@ def test_the_demo_finds_no_difference_and_its_report_shows_both_tables(tmp_path:
         assert shown in page
 
 
-def test_each_commit_to_a_copy_on_write_table_counts_as_pandas_does(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_counts_of_each_copy_on_write_commit_match_pandas(spark: SparkSession, tmp_path: Path) -> None:
     messages = feed.make_messages(feed.load_flights(1_000))
     messages = messages[messages["batch"] < 5]
     files = feed.write_batches(messages, tmp_path / "feed")

@@ -63,15 +63,13 @@ HISTORIES = {
 
 
 @pytest.mark.parametrize(("history", "expected"), HISTORIES.values(), ids=HISTORIES.keys())
-def test_both_ways_of_finding_the_truth_give_the_rows_worked_out_by_hand(
-    history: list[list[str]], expected: dict[str, str]
-) -> None:
+def test_latest_and_replay_give_the_expected_rows(history: list[list[str]], expected: dict[str, str]) -> None:
     batches = [batch(*versions) for versions in history]
     assert rows(truth.latest(pd.concat(batches, ignore_index=True), **RULE)) == expected
     assert rows(truth.replay(batches, **RULE)[0]) == expected
 
 
-def test_only_a_late_message_after_an_applied_delete_tells_the_two_ways_apart() -> None:
+def test_latest_and_replay_differ_for_a_late_message_after_a_delete() -> None:
     batches = [batch("a@1=x"), batch("a@5!"), batch("a@2=y")]
     assert rows(truth.latest(pd.concat(batches, ignore_index=True), **RULE)) == {}
     assert rows(truth.replay(batches, **RULE)[0]) == {"a": "y"}
@@ -87,7 +85,7 @@ def test_replay_counts_every_message_of_a_batch_once() -> None:
     ]
 
 
-def test_differences_names_every_wrong_cell_and_row_and_takes_two_nulls_as_equal() -> None:
+def test_differences_lists_every_wrong_cell_and_row_and_treats_nulls_as_equal() -> None:
     expected = pd.DataFrame({"k": [1, 2, 3, 4], "v": ["a", None, "c", "d"], "w": [1.0, None, 3.0, 4.0]})
     actual = pd.DataFrame({"k": [1, 2, 3, 5, 5], "v": ["a", None, "X", "e", "e"], "w": [1.0, None, None, 5.0, 5.0]})
     found = truth.differences(expected, actual, key=["k"])
@@ -101,7 +99,7 @@ def test_differences_refuses_tables_whose_columns_differ() -> None:
         truth.differences(pd.DataFrame({"k": [1], "w": [1]}), pd.DataFrame({"k": [1]}), key=["k"])
 
 
-def test_explain_tells_for_each_version_why_it_won_or_lost() -> None:
+def test_explain_gives_the_outcome_of_each_version() -> None:
     batches = [batch("b@1=q", "a@2=x", "a@1=w"), batch("a@1=w"), batch("a@2=x"), batch("a@3!"), batch("a@3!")]
     story = truth.explain(batches, {"k": "a"}, ordering="t", deleted="gone")
     assert [(v.batch, v.position, v.outcome, v.current) for v in story] == [
@@ -116,12 +114,12 @@ def test_explain_tells_for_each_version_why_it_won_or_lost() -> None:
     assert "tie" in story[3].reason
 
 
-def test_explain_marks_the_version_that_the_table_holds() -> None:
+def test_explain_marks_the_stored_version() -> None:
     story = truth.explain([batch("a@2=x"), batch("a@1=w")], {"k": "a"}, ordering="t", deleted="gone")
     assert [v.current for v in story] == [True, False]
 
 
-def test_lateness_finds_the_messages_that_came_after_a_later_one() -> None:
+def test_lateness_finds_messages_received_after_a_newer_one() -> None:
     first, second = batch("a@2=x", "a@1=w", "b@1=p"), batch("a@1=w", "a@2=x", "b@2=q")
     for frame in (first, second):
         frame["received"] = frame["t"] + pd.Timedelta(days=3)
@@ -151,7 +149,7 @@ def test_the_whole_feed_has_about_three_messages_a_flight() -> None:
     assert len(final) == int(flights["dep_time"].notna().sum())
 
 
-def test_the_feed_has_every_fault_it_is_there_for(messages: pd.DataFrame) -> None:
+def test_the_feed_contains_late_duplicate_deleted_and_void_messages(messages: pd.DataFrame) -> None:
     batches = [part for _, part in messages.groupby("batch")]
     assert len(batches) == 12
     outcomes = truth.replay(batches, **FEED)[1]
@@ -164,13 +162,13 @@ def test_the_feed_has_every_fault_it_is_there_for(messages: pd.DataFrame) -> Non
     assert (first_messages["status"] == "cancelled").any()
 
 
-def test_two_messages_of_a_flight_at_one_time_are_copies(messages: pd.DataFrame) -> None:
+def test_messages_of_a_flight_with_equal_times_have_equal_content(messages: pd.DataFrame) -> None:
     content = [name for name in feed.SCHEMA.names if name != feed.RECEIVED]
     distinct = messages.drop_duplicates(content)
     assert not distinct.duplicated([*feed.KEY, feed.ORDERING]).any()
 
 
-def test_nothing_comes_in_with_a_later_batch_than_the_cancellation_of_its_flight(messages: pd.DataFrame) -> None:
+def test_no_message_arrives_in_a_later_batch_than_its_flights_cancellation(messages: pd.DataFrame) -> None:
     gone = messages[feed.DELETED]
     cancelled = messages[gone].groupby(feed.KEY)["batch"].min().rename("cancelled_in")
     others = messages[~gone].join(cancelled, on=feed.KEY, how="inner")
@@ -180,7 +178,7 @@ def test_nothing_comes_in_with_a_later_batch_than_the_cancellation_of_its_flight
     assert (others.join(latest, on=feed.KEY)[feed.ORDERING] < others.join(latest, on=feed.KEY)["cancelled_at"]).all()
 
 
-def test_the_truth_of_the_feed_is_the_data_set_itself(messages: pd.DataFrame) -> None:
+def test_the_latest_rows_of_the_feed_equal_the_data_set(messages: pd.DataFrame) -> None:
     flights = feed.load_flights(3_000)
     columns = ["dep_time", "dep_delay", "arr_time", "arr_delay", "air_time", "distance", "dest", "tailnum"]
     flown = flights[flights["dep_time"].notna()][[*feed.KEY, *columns]]
@@ -191,7 +189,7 @@ def test_the_truth_of_the_feed_is_the_data_set_itself(messages: pd.DataFrame) ->
     assert truth.differences(flown, final, key=feed.KEY).empty
 
 
-def test_batches_are_read_back_from_parquet_as_they_were_made(messages: pd.DataFrame, tmp_path: Path) -> None:
+def test_batches_read_from_parquet_equal_the_written_ones(messages: pd.DataFrame, tmp_path: Path) -> None:
     files = feed.write_batches(messages, tmp_path)
     assert [file.name for file in files] == [f"batch-{number:02d}.parquet" for number in range(1, 13)]
     again = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
@@ -199,6 +197,6 @@ def test_batches_are_read_back_from_parquet_as_they_were_made(messages: pd.DataF
     assert feed.checksum(again, feed.SCHEMA.names) == feed.checksum(messages, feed.SCHEMA.names)
 
 
-def test_a_number_of_flights_that_there_is_not_is_refused() -> None:
+def test_more_flights_than_the_data_set_has_are_refused() -> None:
     with pytest.raises(ValueError, match="336776"):
         feed.load_flights(400_000)

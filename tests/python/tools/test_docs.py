@@ -23,7 +23,7 @@ def test_a_generated_page_is_current_and_the_tests_that_it_names_exist(page: str
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_links_between_pages_lead_to_a_file_and_a_heading(page: Path) -> None:
+def test_links_between_pages_lead_to_an_existing_file_and_heading(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if ":" in link:
             continue
@@ -36,7 +36,7 @@ def test_links_between_pages_lead_to_a_file_and_a_heading(page: Path) -> None:
             assert heading in slugs, f"{page.name} links to {link}"
 
 
-def test_code_that_the_pages_name_is_there() -> None:
+def test_classes_and_files_named_on_the_pages_exist() -> None:
     """Classes by their full name, and files with the module they are in."""
     pages = "\n".join(page.read_text() for page in PAGES)
     names = set(re.findall(r"`io\.merganser\.([\w.]+)`", pages))
@@ -52,7 +52,7 @@ def test_code_that_the_pages_name_is_there() -> None:
         )
 
 
-def test_each_file_of_a_way_through_the_code_uses_the_next() -> None:
+def test_each_file_of_a_listed_call_path_uses_the_next() -> None:
     sources: dict[str, str] = {}
     for file in MODULES.glob("*/src/main/scala*/**/*.scala"):
         code = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read_text(), flags=re.DOTALL)
@@ -71,7 +71,7 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
-def test_links_of_pages_from_outside_of_docs_lead_to_pages_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_of_pages_outside_docs_are_rewritten_to_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
     import site_hooks
 
@@ -88,7 +88,7 @@ def test_links_of_pages_from_outside_of_docs_lead_to_pages_of_the_site(monkeypat
         assert not (DOCS / page).exists()
 
 
-def test_what_the_reference_of_python_names_is_there() -> None:
+def test_names_in_the_python_reference_exist() -> None:
     import importlib
 
     names = re.findall(r"^::: (\S+)$", (DOCS / "python-reference.md").read_text(), re.MULTILINE)

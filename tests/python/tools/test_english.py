@@ -38,14 +38,16 @@ OPTIONS = "jvm/table/src/main/scala/io/merganser/table/options"
     ],
     ids=lambda value: value if isinstance(value, str) and "/" in value else "",
 )
-def test_a_phrase_is_found_with_its_line_and_what_to_write(tmp_path: Path, file: str, text: str, expected: str) -> None:
+def test_a_phrase_is_reported_with_its_line_and_the_better_form(
+    tmp_path: Path, file: str, text: str, expected: str
+) -> None:
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(text)
     (found,) = findings(tmp_path)
     assert found.startswith(f"{file}:{expected}")
 
 
-def test_code_is_not_english(tmp_path: Path) -> None:
+def test_phrases_in_code_are_not_reported(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Run `not set: x`.\n\n```python\n# names count in any case\n```\n")
     package = tmp_path / "python" / "src" / "merganser"
     package.mkdir(parents=True)
@@ -53,6 +55,6 @@ def test_code_is_not_english(tmp_path: Path) -> None:
     assert not list(findings(tmp_path))
 
 
-def test_words_that_only_begin_like_a_phrase_are_left_alone(tmp_path: Path) -> None:
+def test_words_that_only_begin_like_a_phrase_are_not_reported(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("There is no table. It is no longer there. They are no larger. Most of them.\n")
     assert not list(findings(tmp_path))

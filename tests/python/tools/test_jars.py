@@ -62,9 +62,7 @@ def test_a_jar_with_another_checksum_is_refused_and_not_kept(tools: Path, tmp_pa
     assert not (tmp_path / "cache" / JAR.name).exists()
 
 
-def test_maven_fetches_what_ivy_cannot_and_without_it_the_error_has_the_output_of_ivy(
-    tools: Path, tmp_path: Path
-) -> None:
+def test_maven_fetches_a_jar_that_ivy_cannot_and_else_the_error_has_ivys_output(tools: Path, tmp_path: Path) -> None:
     script(tools / "java", BROKEN)
     with pytest.raises(JarError, match=r"(?s)Cannot fetch org\.example:thing:1\.0, .*no network"):
         fetch_all(tmp_path / "cache", [JAR])

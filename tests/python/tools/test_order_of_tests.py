@@ -77,7 +77,7 @@ class Stage:
         return results
 
 
-def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
+def test_pytest_starts_once_its_line_has_a_jar_and_all_parts_are_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
@@ -89,7 +89,7 @@ def test_pytest_begins_when_its_line_has_a_jar_and_all_parts_are_counted(
     assert results.closing[-1] == f"{testing.NEWCOMER}: passed (every step, in 0 s)"
 
 
-def test_the_first_tests_are_those_of_the_default_line_without_folders_of_engines_and_servers(
+def test_the_first_run_takes_the_default_line_without_folders_of_engines_and_servers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
@@ -133,20 +133,20 @@ def collected(variants: str, seed: int = 0, tests: str = "") -> set[str]:
 SAMPLED = "test_repair.py::test_copies_of_a_key_in_several_file_groups"
 
 
-def test_what_some_and_others_run_is_together_every_variant_but_of_samples() -> None:
+def test_the_runs_some_and_others_together_have_every_variant_except_of_samples() -> None:
     all_of_them, others, some = (collected(variants) for variants in ("", "others", "some"))
     assert {name for name in all_of_them - some - others if SAMPLED not in name} == set()
     assert len(some) < len(all_of_them) > len(others)
 
 
-def test_the_first_tests_are_those_of_a_complete_run_but_extensive_ones_and_some_variants() -> None:
+def test_the_first_run_omits_extensive_tests_and_some_variants() -> None:
     complete, first = collected("others"), collected("others", tests="first")
     assert first < complete
     left_out = {name.split("[")[0] for name in complete} - {name.split("[")[0] for name in first}
     assert {name.split("/")[-1].split("::")[0] for name in left_out} == {"test_cleaning.py", "test_soak.py"}
 
 
-def test_a_seed_and_the_next_one_draw_the_halves_of_what_has_no_variants_for_the_newest_line() -> None:
+def test_two_successive_seeds_draw_different_halves_of_tests_without_variants() -> None:
     others, some, drawn = collected("others"), collected("some"), collected("some", 1)
     assert (some & others).isdisjoint(drawn & others)
     assert some - others == drawn - others
@@ -154,7 +154,7 @@ def test_a_seed_and_the_next_one_draw_the_halves_of_what_has_no_variants_for_the
     assert drawn & others
 
 
-def test_a_seed_and_the_next_one_draw_the_halves_of_a_sample_and_all_else_of_the_default_line() -> None:
+def test_two_successive_seeds_draw_different_halves_of_a_sample() -> None:
     halves = [collected("others", seed) for seed in (0, 1)]
     sampled = [{name for name in half if SAMPLED in name} for half in halves]
     assert [len(half) for half in sampled] == [2, 2]
@@ -163,7 +163,7 @@ def test_a_seed_and_the_next_one_draw_the_halves_of_a_sample_and_all_else_of_the
     assert sampled[0] | sampled[1] == {name for name in collected("") if SAMPLED in name}
 
 
-def test_tests_that_a_deadline_leaves_out_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_omitted_by_a_deadline_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = tmp_path / "report.xml"
     place = TESTS / "python" / "api" / "test_option_constants.py"
     done = subprocess.run(
@@ -183,7 +183,7 @@ def test_tests_that_a_deadline_leaves_out_are_listed(tmp_path: Path, capsys: pyt
     assert printed.endswith("\n0 passed, 0 failed\n")
 
 
-def test_the_names_of_failed_tests_are_printed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_tests_are_listed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = tmp_path / "report.xml"
     failed = (
         '<testcase classname="api" name="test_two"><failure message="assert 1&#10;  == 2">long</failure></testcase>'

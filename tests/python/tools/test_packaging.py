@@ -54,7 +54,7 @@ def jar(hook: Any, name: str) -> None:
     Path(hook.root, "src", "merganser", "jars", name).write_text("a jar")
 
 
-def test_a_wheel_without_the_jar_of_a_line_is_not_built_and_an_editable_installation_is(hook: Any) -> None:
+def test_a_wheel_needs_the_jar_of_every_line_and_an_editable_installation_does_not(hook: Any) -> None:
     jar(hook, "merganser-spark-3.5_2.12-1.0.0.jar")
     jar(hook, "merganser-spark-4.0_2.13-0.9.0.jar")  # of another version
     data: dict[str, Any] = {"force_include": {}}
@@ -64,9 +64,7 @@ def test_a_wheel_without_the_jar_of_a_line_is_not_built_and_an_editable_installa
     assert data == {"force_include": {}}
 
 
-def test_a_wheel_has_the_jars_of_its_version_for_all_lines_or_for_the_chosen_ones(
-    hook: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_has_the_jars_of_its_version_for_the_chosen_lines(hook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("merganser-spark-3.5_2.12-1.0.0.jar", "merganser-spark-3.5_2.12-0.9.0.jar"):
         jar(hook, name)
     monkeypatch.setenv("MERGANSER_WHEEL_LINES", "3.5")
@@ -77,7 +75,7 @@ def test_a_wheel_has_the_jars_of_its_version_for_all_lines_or_for_the_chosen_one
         assert list(data["force_include"].values()) == [f"{folder}/merganser-spark-3.5_2.12-1.0.0.jar"]
 
 
-def test_a_wheel_of_a_source_distribution_has_the_jars_that_it_has(hook: Any) -> None:
+def test_a_wheel_from_a_source_distribution_has_its_jars(hook: Any) -> None:
     Path(hook.root, "PKG-INFO").touch()
     data: dict[str, Any] = {"force_include": {}}
     with pytest.raises(RuntimeError, match="without its jars"):
@@ -87,7 +85,7 @@ def test_a_wheel_of_a_source_distribution_has_the_jars_that_it_has(hook: Any) ->
     assert list(data["force_include"].values()) == ["merganser/jars/merganser-spark-4.0_2.13-1.0.0.jar"]
 
 
-def test_the_package_names_every_spark_line_its_licence_and_its_version_once() -> None:
+def test_the_package_lists_every_spark_line_and_has_the_projects_licence_and_version() -> None:
     project = (ROOT / "python" / "pyproject.toml").read_text()
     (lines,) = re.findall(r"^lines = \[(.*?)\]", project, re.MULTILINE)
     assert re.findall(r'"([\d.]+)"', lines) == list(spark_lines())
@@ -98,7 +96,7 @@ def test_the_package_names_every_spark_line_its_licence_and_its_version_once() -
     assert f"\n## {release_version()} (" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_a_wheel_that_lacks_something_is_refused(tmp_path: Path) -> None:
+def test_a_wheel_without_a_required_file_is_refused(tmp_path: Path) -> None:
     wheel = tmp_path / "merganser.whl"
     names = ["merganser/py.typed"]
     names += [f"merganser-{release_version()}.dist-info/licenses/{name}" for name in ("LICENSE", "NOTICE")]
@@ -111,7 +109,7 @@ def test_a_wheel_that_lacks_something_is_refused(tmp_path: Path) -> None:
         check_contents(wheel, ["3.5", "4.0"])
 
 
-def test_a_jar_in_a_maven_repository_depends_on_spark_alone_and_only_where_it_is_compiled_against(
+def test_a_published_jar_depends_only_on_provided_spark(
     tmp_path: Path,
 ) -> None:
     built = tmp_path / "merganser-spark-4.2_2.13-0.1.0.jar"
@@ -136,7 +134,7 @@ def test_a_jar_in_a_maven_repository_depends_on_spark_alone_and_only_where_it_is
         assert project.findtext("/".join(POM + name for name in path.split("/"))), path
 
 
-def test_a_release_dates_the_open_section_and_the_next_one_is_opened_above_it() -> None:
+def test_a_release_dates_the_open_section_and_the_next_version_opens_one_above() -> None:
     released = dated(CHANGELOG, "0.2.0", date(2026, 3, 1))
     assert "## 0.2.0 (2026-03-01)\n\n- A change." in released
     following = opened(released, "0.3.0")

@@ -18,7 +18,7 @@ def files_with(*names: str) -> set[str]:
     return {file.name for file in MAIN if words.search(file.read_text())}
 
 
-def test_a_count_of_merges_is_in_three_files() -> None:
+def test_each_merge_count_is_named_in_three_files_only() -> None:
     of_scans = {"MergeMetrics.scala"}  # for counts that Spark shows of a scan: it makes metrics by their classes
     assert files_with("noOps", "no_ops") - of_scans == {"MergeTally.scala", "MergeCounts.scala", "counts.py"}
 
@@ -27,5 +27,5 @@ def test_a_count_of_merges_is_in_three_files() -> None:
     ("column", "call"),
     [("partitions_deleted", "Cleans.scala"), ("file_slices_compacted", "RuleChanges.scala")],
 )
-def test_a_column_of_a_call_is_in_its_definition_and_in_the_result_of_python(column: str, call: str) -> None:
+def test_each_column_of_a_call_is_named_in_its_definition_and_python_result_only(column: str, call: str) -> None:
     assert files_with(column) == {call, "service_results.py"}

@@ -120,7 +120,7 @@ def test_both_forms_of_the_lines_of_a_merger_for_hudi_1_0_compile(tmp_path: Path
     compile_java(tmp_path, FORMS[form] or str(ours()), "Merger", text, *stubs)
 
 
-def test_the_constants_of_hudi_on_the_page_are_there_and_ours_have_their_values(tmp_path: Path) -> None:
+def test_hudis_constants_on_the_page_exist_and_equal_ours(tmp_path: Path) -> None:
     rows = [(theirs, here) for theirs, here in lines("Constants") if here.startswith("Options.")]
     prints = "\n".join(f"System.out.println({theirs} + ' ' + {here});" for theirs, here in rows)
     text = f"""
@@ -144,7 +144,7 @@ def ours() -> Path:
     return jar
 
 
-def test_the_constants_on_the_page_are_there() -> None:
+def test_our_constants_on_the_page_exist() -> None:
     named = [here for _, here in lines("Constants") if here.startswith("Options.")]
     assert len(named) > 5
     for name in named:

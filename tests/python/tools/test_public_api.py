@@ -15,14 +15,14 @@ from merganser.session import jar_for
 CLASS = r"^public .*?(?:class|interface) (\S+)"
 
 
-def test_the_public_signatures_of_the_jar_are_those_that_are_listed() -> None:
+def test_the_public_signatures_of_the_jar_match_the_list() -> None:
     found, listed = signatures(Path(os.environ["JAVA_HOME"]), jar_for(pyspark.__version__)), SIGNATURES.read_text()
     assert re.findall(CLASS, found, re.MULTILINE) == re.findall(CLASS, listed, re.MULTILINE)
     if pyspark.__version__ == next(iter(spark_lines().values())):  # other lines have another Scala
         assert found == listed, "`./dev api` writes the list"
 
 
-def test_members_with_types_of_ours_that_are_not_public_are_not_listed() -> None:
+def test_members_with_internal_types_are_not_listed() -> None:
     assert is_public("  public io.merganser.merge.RecordType getRecordType();")
     assert is_public("  public static int check$default$3();")
     assert not is_public("  public io.merganser.merge.Version version();")

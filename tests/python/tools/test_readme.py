@@ -49,7 +49,7 @@ def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: 
     assert [line for line in ran.stdout.splitlines() if "\t" in line][-2:] == ["a\t12.5\t3", "b\t20.0\t5"]
 
 
-def test_the_settings_for_a_spark_of_one_s_own_are_those_of_a_session(spark: SparkSession) -> None:
+def test_the_documented_settings_for_another_spark_match_a_sessions(spark: SparkSession) -> None:
     page = (ROOT / "docs" / "installation.md").read_text().partition("## Maven")[0]
     settings = dict(re.findall(r"^ {4}(spark\.\S+) +(\S+)$", page, re.MULTILINE))
     assert Path(settings.pop("spark.jars")).name.startswith("merganser-spark-")
@@ -57,7 +57,7 @@ def test_the_settings_for_a_spark_of_one_s_own_are_those_of_a_session(spark: Spa
     assert len(settings) == 2
 
 
-def test_the_files_and_folders_that_the_readme_links_to_are_there() -> None:
+def test_files_and_folders_linked_by_the_readme_exist() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []

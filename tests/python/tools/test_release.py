@@ -57,14 +57,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_notes_of_a_version_are_its_section_of_the_changelog() -> None:
+def test_release_notes_are_the_versions_section_of_the_changelog() -> None:
     assert notes(CHANGELOG, "0.2.0") == "0.2.0 (2026-03-01)\n\n### Fixed\n\n- A bug.\n"
     assert notes(CHANGELOG, "0.1.0") == "0.1.0 (2026-01-01)\n\n- The first.\n"
     with pytest.raises(Stop, match=r"no section 0\.3\.0"):
         notes(CHANGELOG, "0.3.0")
 
 
-def test_a_release_is_a_commit_with_a_tag_that_has_the_notes(tree: Path, tmp_path: Path) -> None:
+def test_a_release_tags_a_commit_with_its_notes(tree: Path, tmp_path: Path) -> None:
     message = tmp_path / "notes.md"
     message.write_text(notes(CHANGELOG, "0.2.0"))
     check_taggable(tree, "0.2.0")
@@ -96,7 +96,7 @@ def run_release(tree: Path, monkeypatch: pytest.MonkeyPatch, *, dry: bool) -> No
     releasing.release(SimpleNamespace(version="9.9.9", next=False, dry_run=dry, spark=None), [])
 
 
-def test_a_release_dates_and_commits_what_it_has_built_and_a_dry_run_only_builds(
+def test_a_release_dates_and_commits_files_and_its_dry_run_only_builds(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "CHANGELOG.md").write_text("# Changelog\n\n## 9.9.9 (not released)\n\n- A change.\n")
@@ -115,7 +115,7 @@ def test_a_release_dates_and_commits_what_it_has_built_and_a_dry_run_only_builds
     assert not (tree / "dist" / "copy").exists()
 
 
-def test_a_copy_of_a_tree_has_what_git_knows_or_would_add(tree: Path, tmp_path: Path) -> None:
+def test_a_copied_tree_has_the_files_that_git_tracks_or_would_add(tree: Path, tmp_path: Path) -> None:
     (tree / "new").mkdir()
     (tree / "new" / "file.py").write_text("pass\n")
     (tree / "dist").mkdir()
@@ -125,13 +125,13 @@ def test_a_copy_of_a_tree_has_what_git_knows_or_would_add(tree: Path, tmp_path: 
     assert found == [".gitignore", "CHANGELOG.md", "new/file.py"]
 
 
-def test_a_release_of_what_is_no_version_and_a_dry_run_that_would_change_files_are_refused() -> None:
+def test_a_release_of_an_invalid_version_and_a_dry_run_of_next_are_refused() -> None:
     for words, refusal in ((["next"], "not a version"), (["99.0.0", "--next", "--dry-run"], "no --dry-run of it")):
         command = [sys.executable, str(ROOT / "dev"), "release", *words]
         assert refusal in subprocess.run(command, capture_output=True, text=True).stderr
 
 
-def test_checksums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
+def test_sha256sum_accepts_the_written_checksums(tmp_path: Path) -> None:
     (tmp_path / "maven").mkdir()
     (tmp_path / "maven" / "a.jar").write_bytes(b"a jar")
     (tmp_path / "maven" / "a.jar.sha1").write_text("of Maven")
@@ -141,7 +141,7 @@ def test_checksums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_the_jar_has_no_classes_but_those_of_our_sources_as_the_notice_says() -> None:
+def test_the_jar_contains_classes_of_our_sources_only() -> None:
     ours = {
         file.parent.relative_to(folder).as_posix()
         for folder in ROOT.glob("jvm/*/src/main/*/")
@@ -200,7 +200,7 @@ def test_a_wheel_s_bill_of_materials_names_its_jars_and_what_it_requires(tmp_pat
     ]
 
 
-def test_a_jar_of_documentation_depends_on_names_and_contents_alone(tmp_path: Path) -> None:
+def test_a_documentation_jar_has_the_same_bytes_for_equal_files(tmp_path: Path) -> None:
     made = []
     for time in (1_000_000_000, 1_700_000_000):
         folder = tmp_path / str(time)
@@ -236,7 +236,7 @@ def test_the_wheel_and_the_source_distribution_of_the_same_sources_have_the_same
 
 
 @pytest.mark.extensive
-def test_a_dry_run_of_a_release_makes_all_files_and_changes_nothing_else(tmp_path: Path) -> None:
+def test_a_dry_run_of_a_release_makes_all_files_and_changes_no_others(tmp_path: Path) -> None:
     tree, version = tmp_path / "tree", release_version()
     copy_tree(ROOT, tree)
     changelog = (tree / "CHANGELOG.md").read_text()

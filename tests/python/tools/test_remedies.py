@@ -16,7 +16,7 @@ from merganser.errors import CALLS
 from merganser.savepoints import Savepoints
 from merganser.services import Services
 
-HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
+HERE = "test_remedies.py::test_remedies_named_in_messages_work"
 #: What messages name as a way on, and the test that runs it.
 RUN = {
     "INSERT": "test_sql_inserts.py::test_insert_into_a_partition_adds_rows_to_it",
@@ -102,9 +102,9 @@ def known_options() -> set[str]:
 
 
 # Guarantee (SQL and sessions): An error has a condition, the cause and a remedy, and the options and statements that it
-#   names exist. Also: test_every_statement_or_call_that_a_message_names_is_run_by_a_test,
+#   names exist. Also: test_every_statement_or_call_named_in_a_message_is_run_by_a_test,
 #   test_frames_statements_and_reads_raise_the_class_of_their_condition_with_a_short_message
-def test_every_option_that_a_message_names_is_one() -> None:
+def test_every_option_named_in_a_message_exists() -> None:
     known = known_options() | OF_OTHERS
     unknown = []
     for where, text in messages().items():
@@ -119,7 +119,7 @@ def test_every_option_that_a_message_names_is_one() -> None:
     assert unknown == []
 
 
-def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None:
+def test_every_statement_or_call_named_in_a_message_is_run_by_a_test() -> None:
     named = {found for text in messages().values() for found in STATEMENT.findall(text)}
     assert sorted(named - RUN.keys()) == []
     for place in RUN.values():
@@ -129,7 +129,7 @@ def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None
     assert all(hasattr(DataFrameWriterV2, name) for name in ("overwrite", "overwritePartitions", "createOrReplace"))
 
 
-def test_what_messages_name_in_python_is_a_method_of_tables_for_a_procedure_that_there_is() -> None:
+def test_python_methods_named_in_messages_exist() -> None:
     page = (ROOT / "docs/sql.md").read_text()
     for procedure, method in CALLS.items():
         *holder, name = method.removeprefix("Table.").partition("(")[0].split(".")
@@ -137,7 +137,7 @@ def test_what_messages_name_in_python_is_a_method_of_tables_for_a_procedure_that
         assert f"| `{procedure.removeprefix('CALL ').partition('(')[0]}` |" in page, procedure
 
 
-def test_ways_on_that_messages_name_work(spark: SparkSession, sql: Sql) -> None:
+def test_remedies_named_in_messages_work(spark: SparkSession, sql: Sql) -> None:
     table = sql.create("mor", "id int, ts int, v string, p string", by="p")
     columns = "id int, ts int, v string, p string"
 

@@ -17,7 +17,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def test_each_test_of_sparks_is_answered_by_tests_of_ours_or_by_a_reason() -> None:
+def test_each_spark_test_is_matched_by_our_tests_or_by_a_reason() -> None:
     answers = json.loads((TESTS / "python/sql/row_level_answers.json").read_text(), object_pairs_hook=once)
     reasons = answers.pop("why not")
     trees = [ast.parse(file.read_text()) for file in PYTESTS.values()]

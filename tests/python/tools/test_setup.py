@@ -57,14 +57,14 @@ def test_help_lists_every_command() -> None:
     ]
 
 
-def test_an_unknown_command_is_named_and_sent_to_help() -> None:
+def test_an_unknown_command_is_refused_with_a_hint_to_help() -> None:
     run = dev("bild")
 
     assert run.returncode == 2
     assert run.stderr == "There is no command 'bild': `./dev help` lists the commands.\n"
 
 
-def test_an_unknown_spark_line_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_spark_line_is_refused_with_the_known_ones() -> None:
     run = dev("build", "--spark", "2.4")
 
     assert run.returncode == 2
@@ -98,7 +98,7 @@ def test_an_unknown_spark_line_is_answered_with_the_known_ones() -> None:
         ),
     ],
 )
-def test_a_java_that_will_not_do_gets_one_sentence(
+def test_an_unsuitable_java_is_refused_in_one_sentence(
     tmp_path: Path, version: str | None, line: str, sentence: str
 ) -> None:
     run = dev_with_java(tmp_path, version, "build", "--spark", line)
@@ -108,14 +108,14 @@ def test_a_java_that_will_not_do_gets_one_sentence(
     assert run.stdout == ""
 
 
-def test_a_java_without_a_compiler_gets_one_sentence(tmp_path: Path) -> None:
+def test_a_java_without_a_compiler_is_refused_in_one_sentence(tmp_path: Path) -> None:
     run = dev_with_java(tmp_path, "17.0.9", "build", jdk=False)
 
     assert run.returncode == 2
     assert run.stderr == (f"The Java in {tmp_path} has no compiler: install a JDK 17 and point JAVA_HOME at it.\n")
 
 
-def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
+def test_a_java_home_without_java_is_refused_by_its_path(tmp_path: Path) -> None:
     run = dev("build", JAVA_HOME=str(tmp_path))
 
     assert run.returncode == 2
@@ -129,7 +129,7 @@ def lock_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("lock_of_another_folder")
-def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_command_in_a_folder_waits_for_the_first_and_prints_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MERGANSER_DEV_LOCKED", raising=False)
     steps = []
     waits = threading.Event()
@@ -157,7 +157,7 @@ def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(monkeypat
 
 
 @pytest.mark.usefixtures("lock_of_another_folder")
-def test_a_program_of_the_command_that_has_the_lock_does_not_wait() -> None:
+def test_a_program_started_by_the_locking_command_does_not_wait() -> None:
     with lock.alone("test"), lock.alone("build"):
         pass
 
@@ -204,7 +204,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
     return Sources(monkeypatch, tmp_path / "kept")
 
 
-def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(tmp_path: Path, sources: Sources) -> None:
+def test_jars_of_equal_sources_are_compiled_once_for_all_clones(tmp_path: Path, sources: Sources) -> None:
     assert sources.build(tmp_path / "a") == sources.build(tmp_path / "b") == "first"
     assert sources.compiled == ["first"]
     with (tmp_path / "a" / "b" / "costs.jar").open() as running:
@@ -216,9 +216,7 @@ def test_jars_are_compiled_once_for_the_same_sources_in_all_clones(tmp_path: Pat
     assert sorted(kept.name for kept in jars.KEPT.iterdir()) == ["second-3.5", "third-3.5"]
 
 
-def test_jars_of_sources_that_change_while_they_are_compiled_are_not_taken_for_those_of_either(
-    tmp_path: Path, sources: Sources
-) -> None:
+def test_jars_of_sources_edited_during_compilation_are_not_stored(tmp_path: Path, sources: Sources) -> None:
     assert sources.build(tmp_path / "a") == "first"
     sources.text, sources.meanwhile = "second", "edited"
     assert sources.build(tmp_path / "a") == "second"
@@ -229,7 +227,7 @@ def test_jars_of_sources_that_change_while_they_are_compiled_are_not_taken_for_t
     assert sources.compiled == ["first", "second", "edited", "second"]
 
 
-def test_several_parts_of_a_run_keep_the_same_jars_at_once(tmp_path: Path, sources: Sources) -> None:
+def test_concurrent_parts_of_a_run_store_the_same_jars(tmp_path: Path, sources: Sources) -> None:
     sources.use(tmp_path / "a")
     sources.compile()
     together = threading.Barrier(8)
@@ -244,7 +242,7 @@ def test_several_parts_of_a_run_keep_the_same_jars_at_once(tmp_path: Path, sourc
     assert len(list((jars.KEPT / "first-3.5").iterdir())) == 3
 
 
-def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:
+def test_a_jar_option_of_spark_submit_is_added_to_ours() -> None:
     assert with_jar(["--jars", "a.jar", "app.py"], Path("m.jar")) == ["--jars", "m.jar,a.jar", "app.py"]
 
 
@@ -260,7 +258,7 @@ def test_the_jar_of_the_installed_spark_is_staged_and_picked() -> None:
 
 
 @pytest.mark.e2e
-def test_the_jar_holds_class_files_that_the_line_s_oldest_java_reads() -> None:
+def test_the_oldest_java_of_the_line_reads_the_jars_class_files() -> None:
     from merganser.session import jar_for
 
     oldest = 52 if pyspark.__version__.startswith("3.5.") else 61  # class files of Java 8 and 17

@@ -79,7 +79,7 @@ PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *(RO
 #   test_pages, test_both_forms_of_a_class_on_the_page_compile_and_have_the_lines_of_the_table,
 #   test_both_forms_of_the_lines_of_a_merger_for_hudi_1_0_compile,
 #   test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt, test_the_pages_client_program_upserts_two_rows,
-#   test_the_beeline_command_of_the_page_makes_a_table_and_shows_its_commit
+#   test_the_pages_beeline_command_creates_a_table_and_shows_its_commit
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_of_a_page_is_run_or_has_a_reason(page: str) -> None:
     fences = re.findall(r"^```.*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
@@ -95,7 +95,7 @@ def test_every_snippet_of_a_page_is_run_or_has_a_reason(page: str) -> None:
     assert left == {language: shown[language] for of, language in NOT_RUN if of == page}
 
 
-def test_the_tests_that_run_snippets_name_their_pages() -> None:
+def test_tests_listed_for_a_page_mention_that_page() -> None:
     files = {file.stem: file for file in [*PYTESTS.values(), *(ROOT / "tests" / "interop").glob("*.py")]}
     for page, tests in RUN.items():
         for test in tests:

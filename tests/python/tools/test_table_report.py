@@ -57,7 +57,7 @@ def page(history: Sequence[HistoryEntry], slices: Sequence[FileSlice]) -> str:
     return render(table, history, slices)
 
 
-def test_the_page_is_one_file_with_each_commit_its_late_rows_and_the_slices() -> None:
+def test_the_report_is_one_file_with_commits_late_rows_and_slices() -> None:
     compaction = entry(4, "commit", operation="COMPACT", inserted=1, updated=1, elapsed_ms=10)
     history = [upsert(5, late=3), compaction, upsert(3, late=2), entry(2, "clean", files_deleted=3), upsert(1)]
     html = page(history, [slice_of("eu", 5_000_000, 100_000, 200_000), slice_of("us", 3_000_000)])
@@ -78,7 +78,7 @@ def test_the_page_is_one_file_with_each_commit_its_late_rows_and_the_slices() ->
     assert "a delete without a row to delete" not in text  # what did not happen is not in the legend
 
 
-def test_savepoints_and_restores_are_lines_between_the_bars_of_commits() -> None:
+def test_savepoints_and_restores_are_drawn_as_lines_between_commits() -> None:
     history = [upsert(7), entry(6, "restore", comment="20260101120500000"), upsert(2), upsert(1)]
     history.insert(2, entry(2, "savepoint", comment="before the migration"))
     pending = entry(3, "savepoint", state="INFLIGHT")
@@ -97,12 +97,12 @@ def test_savepoints_and_restores_are_lines_between_the_bars_of_commits() -> None
     assert "a line behind the commit" not in page([upsert(1)], [])
 
 
-def test_a_table_without_commits_has_a_page_too_and_late_rows_are_said_to_be_absent() -> None:
+def test_a_table_without_commits_or_late_rows_has_a_report() -> None:
     assert "Nothing is due." in page([], [])
     assert "No row came late" in page([upsert(1)], [])
 
 
-def test_rows_of_logs_are_counted_by_the_compaction_that_merges_them() -> None:
+def test_late_rows_of_logs_are_shown_at_the_compaction_that_merges_them() -> None:
     logged = entry(2, operation="UPSERT", inserted=0, updated=0, deleted=0, late=0, appended=7, appended_deletes=2)
     compaction = entry(4, "commit", operation="COMPACT", inserted=2, updated=1, deleted=0, late=3)
     merged = entry(3, operation="LOG_COMPACT", inserted=0, updated=0, deleted=0, late=1, duplicates=0)
@@ -122,7 +122,7 @@ def test_rows_of_logs_are_counted_by_the_compaction_that_merges_them() -> None:
     assert "No row came late" not in text
 
 
-def test_each_thing_to_do_has_its_command() -> None:
+def test_each_due_task_has_its_command() -> None:
     def due(history: Sequence[HistoryEntry], slices: Sequence[FileSlice] = ()) -> list[str]:
         return [one.command for one in advice("/lake/my trips", history, slices)]
 
@@ -143,13 +143,13 @@ def test_each_thing_to_do_has_its_command() -> None:
 
 
 @pytest.mark.parametrize("path", ["/lake/my trips", "/lake/it's", "/lake/a;b", "/lake/$x", "/lake/plain"])
-def test_a_path_in_a_command_is_one_word_of_a_shell(path: str) -> None:
+def test_a_path_in_a_command_is_quoted_as_one_shell_word(path: str) -> None:
     (due,) = advice(path, [upsert(1, late=10)], [])
     assert shlex.split(due.command) == ["merganser", "explain", path, "KEY"]
 
 
 @pytest.mark.e2e
-def test_the_program_writes_the_page_of_a_table(
+def test_the_report_program_writes_a_tables_page(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, target = str(tmp_path / "orders"), tmp_path / "page.html"

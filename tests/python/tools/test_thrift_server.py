@@ -47,13 +47,13 @@ def rows(jdbc: Jdbc, table: str) -> list[tuple[str, ...]]:
     return jdbc.run(f"SELECT id, ts, v FROM {table} ORDER BY id").rows
 
 
-def test_rows_come_with_the_types_of_their_columns(jdbc: Jdbc, table: str) -> None:
+def test_a_query_returns_rows_with_their_column_types(jdbc: Jdbc, table: str) -> None:
     answer = jdbc.run(f"SELECT * FROM {table} ORDER BY id")
     assert answer.columns == ["id:int", "ts:bigint", "v:string", "day:string"]
     assert answer.rows == [("1", "5", "a", "x"), ("2", "5", "b", "y")]
 
 
-def test_a_merge_changes_the_table_and_returns_what_it_did(jdbc: Jdbc, table: str) -> None:
+def test_a_merge_changes_the_table_and_returns_its_counts(jdbc: Jdbc, table: str) -> None:
     answer = jdbc.run(
         f"MERGE INTO {table} t USING (SELECT 1 AS id, 6L AS ts, 'c' AS v, 'x' AS day "
         "UNION ALL SELECT 2, 4L, 'late', 'y' UNION ALL SELECT 3, 1L, 'd', 'x') s ON t.id = s.id AND t.day = s.day "
@@ -67,14 +67,14 @@ def test_a_merge_changes_the_table_and_returns_what_it_did(jdbc: Jdbc, table: st
     assert rows(jdbc, table) == [("1", "6", "c"), ("2", "5", "b"), ("3", "1", "d")]
 
 
-def test_an_update_and_a_delete_return_what_they_did(jdbc: Jdbc, table: str) -> None:
+def test_an_update_and_a_delete_return_their_counts(jdbc: Jdbc, table: str) -> None:
     (updated,) = jdbc.run(f"UPDATE {table} SET v = 'u' WHERE id = 2").records()
     (deleted,) = jdbc.run(f"DELETE FROM {table} WHERE id = 1").records()
     assert (updated["updated"], deleted["deleted"]) == ("1", "1")
     assert rows(jdbc, table) == [("2", "5", "u")]
 
 
-def test_procedures_are_called(jdbc: Jdbc, table: str) -> None:
+def test_procedures_list_commits_and_compact_the_table(jdbc: Jdbc, table: str) -> None:
     jdbc.run(f"UPDATE {table} SET v = 'u', ts = 9 WHERE id = 2")
     assert "show_commits" in [row[0] for row in jdbc.run("CALL help()").rows]
     _, oldest = jdbc.run(f"CALL show_commits(table => '{table}')").records()
@@ -84,7 +84,7 @@ def test_procedures_are_called(jdbc: Jdbc, table: str) -> None:
     assert rows(jdbc, table) == [("1", "5", "a"), ("2", "9", "u")]
 
 
-def test_tables_are_shown_described_and_made_from_a_query(jdbc: Jdbc, table: str) -> None:
+def test_statements_list_describe_and_create_tables(jdbc: Jdbc, table: str) -> None:
     assert table in [row[1] for row in jdbc.run("SHOW TABLES").rows]
     assert [row[:2] for row in jdbc.run(f"DESCRIBE {table}").rows[:2]] == [("id", "int"), ("ts", "bigint")]
     assert ("primaryKey", "id") in jdbc.run(f"SHOW TBLPROPERTIES {table}").rows
@@ -105,7 +105,7 @@ def test_tables_are_shown_described_and_made_from_a_query(jdbc: Jdbc, table: str
     ],
     ids=lambda value: value.split(" ")[0] if isinstance(value, str) else None,
 )
-def test_an_error_has_its_state_and_names_what_is_wrong(
+def test_an_error_has_its_sql_state_and_message(
     jdbc: Jdbc, table: str, statement: str, sql_state: str, words: list[str]
 ) -> None:
     with pytest.raises(JdbcError) as raised:
@@ -115,7 +115,7 @@ def test_an_error_has_its_state_and_names_what_is_wrong(
     assert rows(jdbc, table) == [("1", "5", "a"), ("2", "5", "b")]
 
 
-def test_an_assignment_that_cannot_be_names_its_clause_and_its_column(jdbc: Jdbc, table: str) -> None:
+def test_a_refused_assignment_is_reported_with_its_clause_and_column(jdbc: Jdbc, table: str) -> None:
     with pytest.raises(JdbcError) as raised:
         jdbc.run(
             f"MERGE INTO {table} t USING (SELECT 1 AS id, true AS flag) s ON t.id = s.id "
@@ -124,7 +124,7 @@ def test_an_assignment_that_cannot_be_names_its_clause_and_its_column(jdbc: Jdbc
     assert all(word in str(raised.value) for word in ("ASSIGNMENT_REFUSED", "WHEN MATCHED", "`ts`")), str(raised.value)
 
 
-def test_the_beeline_command_of_the_page_makes_a_table_and_shows_its_commit(server: tuple[int, Path]) -> None:
+def test_the_pages_beeline_command_creates_a_table_and_shows_its_commit(server: tuple[int, Path]) -> None:
     port, folder = server
     (command,) = commands("./dev beeline")
     command = command.replace("./dev beeline", f"./dev beeline --spark {LINE}").replace(

@@ -15,7 +15,7 @@ import scala.util.matching.Regex
 
 // Guarantee (Failures): A task attempt that fails, is killed or outlives its commit leaves no file and no marker; files
 //   that a commit does not name are ignored on every path. Also: TaskFilesSuite,
-//   test_an_attempt_that_announces_its_file_after_the_commit_leaves_neither_file_nor_marker, LogsOfAttemptsSuite,
+//   test_an_attempt_that_begins_its_file_after_the_commit_leaves_no_file_or_marker, LogsOfAttemptsSuite,
 //   TableViewSuite, test_files_added_after_a_commit_are_not_read_and_commits_do_not_grow_with_the_logs
 /** An attempt that Spark kills in the middle of a file leaves nothing, in every kind of job that writes files. */
 final class LateAttemptsSuite extends TableSuite with LocalSession {

@@ -130,7 +130,7 @@ def collected(variants: str, seed: int = 0, tests: str = "") -> set[str]:
     return {line for line in done.stdout.splitlines() if "::" in line}
 
 
-SAMPLED = "test_repair.py::test_copies_of_a_key_in_several_file_groups"
+SAMPLED = "test_repair.py::test_a_repair_merges_the_duplicates_of_each_key"
 
 
 def test_the_runs_some_and_others_together_have_every_variant_except_of_samples() -> None:

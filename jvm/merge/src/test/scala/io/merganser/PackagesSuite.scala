@@ -25,13 +25,13 @@ class PackagesSuite extends AnyFunSuite {
       "io.merganser.below uses io.merganser.above in Below.scala: val above = io.merganser.above.Above"))
   }
 
-  test("no circle of files that use each other has more than three files, but for those of these packages") {
+  test("no cycle of files has more than three files, except in the listed packages") {
     val sources = mainSources(Paths.get(System.getProperty("merganser.root")))
     val circles = fileCycles(sources).filter(_.size > 3)
     assert(circles.map(_.head.packageName) == LongCircles.toSeq.sorted, circles.map(_.map(_.file)).mkString("\n"))
   }
 
-  test("a circle of files is found, whichever file it begins with") {
+  test("a cycle of files is found, whichever file it begins with") {
     val rule   = Source("Rule.scala", "io.merganser.one", Seq("trait Rule", "object Rules { new Newest }"))
     val newest = Source("Newest.scala", "io.merganser.one", Seq("class Newest extends Rule { \"Other\" }"))
     val other  = Source("Other.scala", "io.merganser.one", Seq("class Other(rule: Rule)"))

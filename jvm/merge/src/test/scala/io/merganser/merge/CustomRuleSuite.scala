@@ -51,7 +51,7 @@ class CustomRuleSuite extends MergeSuite {
     outcomes((older, _, context) => context.copy(older), base = "k1@1=a", versions = "k1@2=b")("Updated k1@1=a")
   }
 
-  test("any history gives what event time gives, when the user's merger is event time") {
+  test("a custom event-time merger gives the rows of event time for any history") {
     for ((_, merge) <- MergePaths.all)
       Histories.forAll(partials = true) { (h, _) =>
         MergePaths.lines(merge(h.base, h.versions, TestMergers.rule(eventTime, Some(eventTimePartial)))) ->
@@ -59,7 +59,7 @@ class CustomRuleSuite extends MergeSuite {
       }
   }
 
-  test("any history of a rule that minds grouping is the left fold") {
+  test("a merger that depends on grouping gives the left fold of any history") {
     for ((_, merge) <- MergePaths.all)
       Histories.forAll(partials = false) { (h, _) =>
         MergePaths.lines(merge(h.base, h.versions, rule)) -> CustomRuleSuite.appended(h)
@@ -78,7 +78,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(buffered(rule).earlier != null)
   }
 
-  test("a merger that states that it is associative may refuse deletes, and is called with each") {
+  test("an associative merger that refuses deletes gives the rows of the left fold") {
     val refusing: Merge = (older, newer, context) => if (newer.isDelete) older else append(older, newer, context)
     for ((_, merge) <- MergePaths.all)
       Histories.forAll(partials = false) { (h, _) =>
@@ -120,7 +120,7 @@ class CustomRuleSuite extends MergeSuite {
     assertOutcomes(base = "k1@5=a,b", versions = "k1@7- k1@8=c k1@9=d", "Updated k1@9=cd")
   }
 
-  test("a version that won over a delete carries that history ended, through what it is merged with later") {
+  test("a row that won over a delete still ends history after later merges") {
     val revived = fold.merge(Notation.record("k1@3-"), Notation.record("k1@4=a"))
     assert(revived.endsHistory)
     val merged = fold.merge(revived, Notation.record("k1@5=b"))
@@ -141,7 +141,7 @@ class CustomRuleSuite extends MergeSuite {
 
   // --- what a record shows
 
-  test("values, columns, key, ordering value and operation of a row") {
+  test("a merger reads values, columns, key, ordering value and operation of a row") {
     var seen = Seq.empty[Any]
     outcomes(
       (older, newer, context) => {
@@ -159,7 +159,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(seen == Seq[Any]("a", null, null, null, 1L, "k1", RecordOperation.INSERT, 0, true, "k,ts,v,w", "a", 1))
   }
 
-  test("a column that does not exist, or that a version does not provide, has no value") {
+  test("reading an unknown or not provided column is an error") {
     val unknown = failure((_, newer, context) => { context.getValue(newer, "price"); newer }, versions = "k1@2=b")
     assert(unknown.getCause.getMessage == "there is no column 'price'; columns are k, ts, v, w")
     val open = failure(newerWins, partial = Some((_, newer, context) => { context.getValue(newer, "w"); newer }))
@@ -188,7 +188,7 @@ class CustomRuleSuite extends MergeSuite {
       "Updated k1@2=null,b")
   }
 
-  test("a partial result that lacks a column of either version is refused, and so is one that adds a column") {
+  test("a partial result is refused if it lacks a column of either version or adds one") {
     val lacking = failure(newerWins, partial = Some((_, newer, _) => newer))
     assert(
       lacking.getMessage.contains("its result provides the columns k, ts, v; the two versions provide k, ts, v, w"))
@@ -251,7 +251,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(error.getCause.getMessage == "no such state")
   }
 
-  test("a method that another release of a jar does not have is an error that says so") {
+  test("a method missing in another release of a jar is an error that names the cause") {
     val error = failure((_, _, _) => throw new NoSuchMethodError("Utils.bytes"), versions = "k1@2=b")
     assert(error.condition == "MERGER_FAILED" && error.getMessage.contains("Utils.bytes"))
     assert(error.getMessage.contains("of another release than the one it was compiled against; use that one"))
@@ -263,13 +263,13 @@ class CustomRuleSuite extends MergeSuite {
       error.getMessage.contains("it returned null; a deletion is a record too: RecordContext.createDelete makes one"))
   }
 
-  test("the text of a long version is cut") {
+  test("an error truncates a long version") {
     val long  = "x" * 3000
     val error = failure((_, _, _) => null, versions = s"k1@2=$long")
     assert(error.parameters("newer").length < 400)
   }
 
-  test("a delete without ordering value has no place in an order") {
+  test("comparing a delete without ordering value is an error") {
     val error = failure((older, newer, context) => { context.compareOrdering(older, newer); newer }, versions = "k1-")
     assert(error.getCause.getMessage == "the delete of 'k1' has no ordering value to compare")
   }

@@ -58,7 +58,7 @@ class DeleteCheckSuite extends AnyFunSuite {
     assert(!isDelete("_hoodie_operation", StringType, null))
   }
 
-  test("flag, operation and marker each suffice") {
+  test("flag, operation and marker each make a row a delete") {
     val schema = StructType(
       Seq(
         StructField("_hoodie_is_deleted", BooleanType),
@@ -79,7 +79,7 @@ class DeleteCheckSuite extends AnyFunSuite {
     assert(!DeleteCheck(Notation.schema, None).isDelete(null))
   }
 
-  test("the columns it reads are those that are there") {
+  test("only existing columns are read") {
     val schema = Notation.schema.add("op", StringType).add("_hoodie_is_deleted", BooleanType)
     assert(DeleteCheck.columns(schema, Some(DeleteMarker("op", "D"))) == Seq("_hoodie_is_deleted", "op"))
     assert(DeleteCheck.columns(schema, Some(DeleteMarker("_hoodie_is_deleted", "true"))) == Seq("_hoodie_is_deleted"))

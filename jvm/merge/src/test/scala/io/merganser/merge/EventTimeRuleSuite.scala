@@ -16,12 +16,12 @@ class EventTimeRuleSuite extends MergeSuite {
     assertOutcomes(base = "k1@10=a", versions = "k1@9=b", expected = "Kept k1@10=a")
   }
 
-  test("among versions the largest ordering value wins, wherever it comes") {
+  test("the largest ordering value wins at any position among the versions") {
     assertMerged(base = "", versions = "k1@5=a k1@9=b k1@7=c", expected = "k1@9=b")
     assertMerged(base = "k1@8=s", versions = "k1@9=b k1@7=c", expected = "k1@9=b")
   }
 
-  test("a version is merged with its own key and no other") {
+  test("a version is merged with the row of its own key only") {
     assertOutcomes(base = "k1@1=a k3@1=c", versions = "k2@1=b k3@2=d", "Unchanged k1@1=a", "Inserted k2@1=b",
       "Updated k3@2=d")
   }
@@ -65,12 +65,12 @@ class EventTimeRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a", versions = "k1@12- k1@12=b", expected = "k1@12=b")
   }
 
-  test("a delete that loses against the stored row hides nothing that comes after it") {
+  test("a delete that loses against the stored row does not affect later versions") {
     assertMerged(base = "k1@20=a", versions = "k1@12- k1@20=b", expected = "k1@20=b")
     assertMerged(base = "k1@20=a", versions = "k1@12- k1@15=b", expected = "k1@20=a")
   }
 
-  test("a delete of a key that is not stored leaves nothing") {
+  test("a delete of a key that is not stored gives no row") {
     assertOutcomes(base = "", versions = "k1@10-", "Absent k1")
     assertOutcomes(base = "", versions = "k1-", "Absent k1")
   }
@@ -102,14 +102,14 @@ class EventTimeRuleSuite extends MergeSuite {
     assert(fromLeft.endsHistory && fromRight.endsHistory)
   }
 
-  test("a version that ends history still does after a larger one was merged into it, and after a smaller one lost") {
+  test("a version that ends history still ends it after merges with larger and smaller ones") {
     val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=b"))
     assert(fold.merge(fresh, Notation.record("k1@6=c")).endsHistory)
     assert(fold.merge(fresh, Notation.record("k1@4=c")).endsHistory)
     assert(fold.merge(fresh, Notation.record("k1@6-")).endsHistory)
   }
 
-  test("a table without ordering fields has commit time") {
+  test("without ordering fields event time acts as commit time") {
     val unordered = MergeRule.eventTime(RowLayout(Notation.schema, "k", Nil, None))
     assert(unordered.laws == MergeRule.commitTime(Notation.layout).laws)
     assert(Notation.read(unordered.merge(Notation.record("k1@10=a"), Notation.record("k1@9=b"))).toString == "k1@9=b")

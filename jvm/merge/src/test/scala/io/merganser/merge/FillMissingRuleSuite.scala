@@ -31,18 +31,18 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assertMerged(base = "k1@null=a", versions = "k1@null=null,b", expected = "k1@null=a,b")
   }
 
-  test("a delete gives no values and takes none") {
+  test("a delete neither fills nor is filled") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11-", "Deleted k1")
     assertOutcomes(base = "k1@10=a,b", versions = "k1@9-", "Kept k1@10=a,b")
   }
 
-  test("what wins over a delete is merged with nothing from before it") {
+  test("a row that wins over a delete is not filled with older values") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12=null,d", expected = "k1@12=null,d")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@1=null,d", expected = "k1@1=null,d")
     assert(fold.merge(Notation.record("k1@11-"), Notation.record("k1@12=c")).endsHistory)
   }
 
-  test("what loses to a delete gives nothing to what follows") {
+  test("a row that loses to a delete does not fill later rows") {
     assertMerged(base = "k1@10=a,b", versions = "k1@12- k1@11=c,d k1@13=e", expected = "k1@13=e")
   }
 
@@ -69,15 +69,14 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assert(Notation.read(combined("k1@6=x", "k1@7=null,c")).toString == "k1@7=x,c")
   }
 
-  test(
-    "inside a batch an ordered delete that loses is as if it had not come, and one without an ordering value is not") {
+  test("in a batch a losing delete has no effect, but one without an ordering value ends history") {
     assert(!combined("k1@6-", "k1@7=a").endsHistory)
     assert(combined("k1-", "k1@7=a").endsHistory)
     assert(Notation.read(combined("k1@7=a", "k1@8-")).isDelete)
     assert(Notation.read(combined("k1@9-", "k1@8=a")).isDelete)
   }
 
-  test("a partial version is overlaid first, and its nulls take the older values like any other's") {
+  test("a partial version is overlaid first, then its nulls take the older values") {
     assert(merged("k1@10=a,b", "k1@11=null,_") == "k1@11=a,b")
     assert(merged("k1@10=a", "k1@9=_,d") == "k1@10=a,d")
     assert(merged("k1@10=a,b", "k1@12=_,d") == "k1@12=a,d")
@@ -112,16 +111,16 @@ class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
   override val rule: MergeRule =
     new PartialRule(FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
 
-  test("nulls of the newer version take the older values, and its ordering value may be the smaller one") {
+  test("nulls of the newer version take the older values, even with a smaller ordering value") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c", "Updated k1@9=c,b")
     assertMerged(base = "k1@10=a,b", versions = "k1@9=null,d k1@8=e", expected = "k1@8=e,d")
   }
 
-  test("the ordering column is a column like others: its null takes the older value") {
+  test("a null ordering value takes the older value") {
     assertMerged(base = "k1@10=a,b", versions = "k1@null=c", expected = "k1@10=c,b")
   }
 
-  test("what comes after a delete is merged with nothing from before it") {
+  test("a row after a delete is not filled with older values") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12=c", expected = "k1@12=c")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@12=c", expected = "k1@12=c")
   }
@@ -135,13 +134,13 @@ class FillUnavailableSuite extends MergeSuite {
         Nil),
       Notation.layout)
 
-  test("the marker takes the stored value, which may be null; null is a value") {
+  test("an unavailable value takes the stored value or null, and a null stays null") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value,d", expected = "k1@11=a,d")
     assertMerged(base = "k1@10=a", versions = "k1@11=c,__debezium_unavailable_value", expected = "k1@11=c")
     assertMerged(base = "k1@10=a,b", versions = "k1@11=null,d", expected = "k1@11=null,d")
   }
 
-  test("with nothing to fill from, the marker itself is stored, and a late version fills it") {
+  test("an unavailable value without a stored one is stored, and a late version fills it") {
     assertMerged(base = "", versions = "k1@10=__debezium_unavailable_value,b",
       expected = "k1@10=__debezium_unavailable_value,b")
     assertMerged(
@@ -152,7 +151,7 @@ class FillUnavailableSuite extends MergeSuite {
     assertMerged(base = "k1@10=__debezium_unavailable_value,b", versions = "k1@9=x,y", expected = "k1@10=x,b")
   }
 
-  test("only the whole text is the marker") {
+  test("only the exact placeholder counts as an unavailable value") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d",
       expected = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d")
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value2,d",

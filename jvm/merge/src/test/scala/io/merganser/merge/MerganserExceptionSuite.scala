@@ -4,12 +4,12 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class MerganserExceptionSuite extends AnyFunSuite {
 
-  test("a condition that no module declares is an error of ours") {
+  test("an undeclared condition is an internal error") {
     val error = intercept[IllegalStateException](MerganserException("NO_SUCH_CONDITION", "table" -> "t"))
     assert(error.getMessage == "no error condition 'NO_SUCH_CONDITION'")
   }
 
-  test("of a failed merge the reason has no settings of Spark's, and keys and values are as they are stored") {
+  test("the error of a failed merge omits Spark's advice and keeps keys and values unchanged") {
     val failure = new MergerFailure(
       Seq("merger" -> "function 'sum' of column 'n'", "key" -> "a.", "older" -> "b.\n== SQL", "newer" -> "c.",
         "reason" -> "it overflows. If necessary set spark.sql.ansi.enabled to \"false\" to bypass this error."),

@@ -152,7 +152,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     assert(outcome.passed, failure(outcome))
   }
 
-  test("full versions under a partial rule keep the laws of the rule inside") {
+  test("full versions under a partial rule keep the laws of the wrapped rule") {
     for {
       builtIn       <- BuiltInRules.all
       (claims, law) <- claimable(underTest(builtIn.rule), versions, orderedVersions) if claims
@@ -183,7 +183,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
       assert(!rule.laws.associative)
     }
 
-  test("the rules whose versions are not combined are those with a counterexample") {
+  test("exactly the rules that do not combine versions have a counterexample") {
     assert(BuiltInRules.all.filterNot(_.rule.laws.associative).map(_.oracle.name).toSet == ungroupable.map(_._1).toSet)
   }
 
@@ -207,7 +207,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
       assert(!rule.laws.orderFree)
     }
 
-  test("the rules that depend on the order are those with a counterexample") {
+  test("exactly the rules that depend on the order have a counterexample") {
     assert(BuiltInRules.all.filterNot(_.rule.laws.orderFree).map(_.oracle.name).toSet == unordered.map(_._1).toSet)
   }
 
@@ -224,29 +224,29 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     }
   }
 
-  test("the laws find a rule that forgets that a delete ended history") {
+  test("the laws detect a rule that forgets that a delete ended history") {
     assert(broken((older, newer) => if (older.isUnconditional) newer else eventTime.merge(older, newer)).contains(
         Grouping))
   }
 
-  test("the laws find a rule whose result depends on the order") {
+  test("the laws detect a rule whose result depends on the order") {
     assert(broken(commitTime.merge(_, _)) == Seq(Order))
   }
 
-  test("the laws find a rule that gives a delete another ordering value") {
+  test("the laws detect a rule that changes the ordering value of a delete") {
     val law = "a delete that results keeps its own ordering value, or its having none"
     assert(broken { (older, newer) =>
       if (newer.isDelete) new Version().set(older.row, isDelete = true, isUnconditional = false) else newer
     }.contains(law))
   }
 
-  test("the laws find a rule that writes into its arguments, and one that returns null") {
+  test("the laws detect a rule that writes into its arguments and one that returns null") {
     val law = "the result is a record with a row, and the arguments are as they were"
     assert(broken { (_, newer) => newer.endsHistory = true; newer }.contains(law))
     assert(broken((_, newer) => if (newer.isDelete) null else newer).contains(law))
   }
 
-  test("the laws find a rule that looks at a column it does not name") {
+  test("the laws detect a rule that reads a column it does not declare") {
     def byText(layout: RowLayout): MergeRule = {
       val v = layout.schema.fieldNames.indexOf("v")
       new MergeRule {

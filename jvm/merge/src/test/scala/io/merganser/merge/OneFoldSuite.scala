@@ -44,16 +44,16 @@ class OneFoldSuite extends AnyFunSuite {
     assert((callers -- rules - rule("KeyFold")).isEmpty)
   }
 
-  test("ordering values are compared by rules, and otherwise only for what is listed here") {
+  test("only rules and the listed classes compare ordering values") {
     assert((sources.filter { case (_, text) => compares(text) }.keySet -- comparing.keySet).isEmpty)
   }
 
-  test("the lists have no entry too many") {
+  test("each listed class still calls a rule or compares values") {
     assert(rules.filterNot(path => callsRule(sources(path))).isEmpty)
     assert(comparing.keySet.filterNot(path => sources.get(path).exists(compares)).isEmpty)
   }
 
-  test("a call of a rule and a comparison are found, in whatever class they are") {
+  test("calls of rules and comparisons are detected in any class") {
     assert(callsRule("class A(rule: MergeRule) { rule.merge(a, b) }"))
     assert(callsRule("class A(inner: MergeRule) { def x = inner.combine(a, b) }"))
     assert(callsRule("val compiled: MergeRule = f\n  compiled\n    .insert(a)"))

@@ -23,14 +23,14 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a,b", versions = "k1@_=c,_ k1@9=d,d k1@10=_,e", expected = "k1@10=c,e")
   }
 
-  test("a partial version of a key that is not stored brings nothing back, and is forgotten") {
+  test("a partial version of a key that is not stored is dropped") {
     assertOutcomes(base = "", versions = "k1@10=a,_", "Absent k1")
     assertOutcomes(base = "", versions = "k1@10=a,_ k1@11=_,b", "Absent k1")
     assertMerged(base = "", versions = "k1@10=a,_ k1@5=b,c", expected = "k1@5=b,c")
     assertMerged(base = "", versions = "k1@10=a,_ k1@5- k1@6=b,c", expected = "k1@6=b,c")
   }
 
-  test("a partial version that inserts is a row where nothing is stored, with nulls in the other columns") {
+  test("an inserting partial version becomes a row with nulls if its key is not stored") {
     assertOutcomes(base = "", versions = "k1@10+=a,_", "Inserted k1@10=a")
     assertOutcomes(base = "", versions = "k1@10+=a,_ k1@11=_,b", "Inserted k1@11=a,b")
     assertOutcomes(base = "", versions = "k1@9=a,_ k1@10+=_,b k1@8+=c,_", "Inserted k1@10=null,b")
@@ -38,21 +38,20 @@ class PartialRuleSuite extends MergeSuite {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11+=c,_", "Updated k1@11=c,b")
   }
 
-  test("a partial version that inserts is merged with a delete as a row of its own") {
+  test("an inserting partial version is compared with a delete like a whole row") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12+=c,_", expected = "k1@12=c")
     assertMerged(base = "k1@10=a,b", versions = "k1@13- k1@12+=c,_", expected = "")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@2+=c,_ k1@3=_,d", expected = "k1@3=c,d")
     assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@21+=c,_", expected = "k1@21=c,b")
   }
 
-  test("a partial version after a delete brings nothing back, and the delete keeps its ordering value") {
+  test("a partial version after a delete restores no row, and the delete keeps its ordering value") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11- k1@12=c,_", "Deleted k1")
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@12=d,e", expected = "k1@12=d,e")
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@10=d,e", expected = "")
   }
 
-  test(
-    "a partial version after a delete without an ordering value brings nothing back, and the stored row stays away") {
+  test("a partial version after a delete without an ordering value restores no row") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1- k1@12=c,_", "Deleted k1")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@12=c,_ k1@2=d,e", expected = "k1@2=d,e")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@2=d,e k1@3=f,_", expected = "k1@3=f,e")
@@ -63,7 +62,7 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@12=c,_", expected = "k1@20=a,b")
   }
 
-  test("a late full version does not fill what a newer partial one leaves open") {
+  test("a late full version does not fill the open columns of a newer partial one") {
     assertMerged(base = "k1@10=a,b", versions = "k1@20=c,_ k1@15=x,y", expected = "k1@20=c,b")
   }
 
@@ -84,7 +83,7 @@ class PartialRuleSuite extends MergeSuite {
     assert(merged("k1@10=a,b k1@9- k1@11=c,_") == "k1@9-")
   }
 
-  test("a result of partial versions carries that history ends") {
+  test("a merge with a partial version still ends history") {
     val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=a,b"))
     assert(fold.merge(fresh, Notation.record("k1@6=c,_")).endsHistory)
   }

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class RowLayoutSuite extends AnyFunSuite {
   private val schema = Notation.schema.add("_hoodie_is_deleted", BooleanType)
 
-  test("a record is filled as its row says, and nothing is left from the row before") {
+  test("filling a record replaces every attribute of the row before") {
     val layout = RowLayout(schema, "k", Seq("ts"), None)
     val record = new Version().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnconditional = true)
     record.endsHistory = true
@@ -32,7 +32,7 @@ class RowLayoutSuite extends AnyFunSuite {
     assert(error.getMessage.contains("'tz'") && error.getMessage.contains("k, ts, v, w"))
   }
 
-  test("a copy has a row of its own and keeps what is known of the version") {
+  test("a copy has its own row and the attributes of its version") {
     val reused = new ReusedRow(Notation.schema.length)
     val change = Notation.change("k1@10=a,_")
     val record = Notation.fill(new Version, change, reused.load(Notation.row(change)))
@@ -44,7 +44,7 @@ class RowLayoutSuite extends AnyFunSuite {
     assert(Notation.read(record).key == "overwritten")
   }
 
-  test("a version that ends history is a new record: the one it came from may still be in a buffer") {
+  test("ending history makes a new record and leaves the buffered one unchanged") {
     val record = Notation.record("k1@10=a,_")
     val ends   = record.withoutHistory
     assert(ends.endsHistory && !record.endsHistory)

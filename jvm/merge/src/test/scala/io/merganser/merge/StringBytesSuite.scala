@@ -44,13 +44,13 @@ class StringBytesSuite extends AnyFunSuite {
     }
   }
 
-  test("texts of rows of any class are compared by their unsigned bytes") {
+  test("strings of rows of any class are compared by their unsigned bytes") {
     for ((a, b) <- pairs; formA <- forms; formB <- forms)
       assert(Integer.signum(StringBytes.compare(formA(a), formB(b), 1)) == Integer.signum(unsigned(a, b)),
         s"'$a' and '$b'")
   }
 
-  test("texts are equal when all of their bytes are") {
+  test("strings are equal when all of their bytes are") {
     for ((a, b) <- pairs; form <- forms) {
       val other = UTF8String.fromString(b)
       assert(StringBytes.areEqual(form(a), 1, other.getBaseObject, other.getBaseOffset, other.numBytes) == (a == b),
@@ -58,7 +58,7 @@ class StringBytesSuite extends AnyFunSuite {
     }
   }
 
-  test("equal texts have one hash wherever they lie, and texts of every length mostly differ in it") {
+  test("equal strings have equal hashes in any memory, and the tested different ones differ") {
     def hash(text: UTF8String) = StringBytes.hash(text.getBaseObject, text.getBaseOffset, text.numBytes)
     val texts                  = pairs.flatMap { case (a, b) => Seq(a, b) }.distinct
     for (text <- texts) assert(hash(UTF8String.fromString(text)) == hash(columnar(text).getUTF8String(1)))

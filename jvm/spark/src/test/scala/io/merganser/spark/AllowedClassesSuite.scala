@@ -82,7 +82,7 @@ final class AllowedClassesSuite extends TableSuite with LocalSession {
     for (use <- uses) assert(intercept[MerganserException](use()).condition == "MERGER_NOT_ASSOCIATIVE")
   }
 
-  test("classes that stand for a rule of ours are no classes to load") {
+  test("classic payload classes are accepted without loading them") {
     started("") {
       val options = this.options(mergeOnRead = false, bucketed = false) +
         ("hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.DefaultHoodieRecordPayload")

@@ -25,7 +25,7 @@ class BufferedVersionSuite extends AnyFunSuite {
     }
   }
 
-  test("a buffered version has all attributes of its version, and none of the one before") {
+  test("a buffered version has the attributes of its version and none of the earlier one") {
     val holder  = new BufferedVersion
     val partial = new Version().set(packed("k1@10=a"), isDelete = false, isUnconditional = false)
     partial.provided = Array.fill(Notation.schema.length)(true)

@@ -57,7 +57,7 @@ class HistoriesSuite extends AnyFunSuite {
       }
   }
 
-  test("the oracle knows the difference: a history with a delete, a late row and a tie") {
+  test("the oracle distinguishes a delete, a late row and a tie") {
     val history = History(Notation.changes("k1@10=a k2@10=b k3@10=c"), Notation.changes("k1- k2@9=x k3@10=y k1@1=z"))
     assert(
       Oracle.merge(Oracle.EventTime, history.base, history.versions).toSet == Set("Updated k1@1=z", "Kept k2@10=b",

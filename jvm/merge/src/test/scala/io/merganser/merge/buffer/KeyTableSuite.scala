@@ -38,7 +38,7 @@ class KeyTableSuite extends AnyFunSuite {
     assert(seen == keys.size)
   }
 
-  test("keys of one hash are different keys") {
+  test("keys with equal hashes have records of their own") {
     val (a, b) = KeyTableSuite.collision
     val table  = new KeyTable
     assert(a != b && KeyTableSuite.hash(a) == KeyTableSuite.hash(b))
@@ -50,7 +50,7 @@ class KeyTableSuite extends AnyFunSuite {
     assert((get(table, a) eq recordA) && (get(table, b) eq recordB))
   }
 
-  test("a key's record is replaced, and the key no longer needs the bytes of the old row") {
+  test("a replaced record no longer needs the bytes of the old row") {
     val table  = new KeyTable
     val reused = new ReusedRow(Notation.schema.length)
     val old =
@@ -63,7 +63,7 @@ class KeyTableSuite extends AnyFunSuite {
     assert(table.size == 1)
   }
 
-  test("an empty key is a key") {
+  test("an empty key has a record") {
     val table  = new KeyTable
     val record = Notation.record(Notation.change("k1@1=a").copy(key = ""))
     table.put(UTF8String.EMPTY_UTF8, record)

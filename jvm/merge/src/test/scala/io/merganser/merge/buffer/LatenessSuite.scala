@@ -34,7 +34,7 @@ final class LatenessSuite extends AnyFunSuite {
     assert(bucket(LongType, 1L, null) == Lateness.NoDistance)
   }
 
-  test("buckets are added, and listed by their distances") {
+  test("sums of buckets are listed in ascending order of lateness") {
     val sum = Lateness(Map("under 1 hour" -> 2L, "no distance" -> 1L)) + Lateness(Map("under 1 second" -> 1L,
         "under 1 hour" -> 1L))
     assert(sum.ascending == Seq("under 1 second" -> 1L, "under 1 hour" -> 3L, "no distance" -> 1L))

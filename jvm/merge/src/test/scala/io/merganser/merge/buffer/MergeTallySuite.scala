@@ -35,12 +35,12 @@ class MergeTallySuite extends AnyFunSuite {
     (found.updated, found.ties, found.filled)
   }
 
-  test("a late-arriving version that adds to a sum has won, and is no tie") {
+  test("a late-arriving version that adds to a sum counts as won and not as a tie") {
     assert(counts(version(3, 2)) == ((1L, 0L, 1L)))
     assert(counts(version(3, 2), version(4, 2)) == ((1L, 0L, 1L)))
   }
 
-  test("a version of the stored ordering value is a tie, also one that came with a late-arriving one") {
+  test("a version with the stored ordering value is a tie, also after a late-arriving one") {
     assert(counts(version(5, 2)) == ((1L, 1L, 1L)))
     assert(counts(version(3, 2), version(5, 2)) == ((1L, 1L, 1L)))
     assert(counts(version(6, 2)) == ((1L, 0L, 1L)))

@@ -56,22 +56,20 @@ class SortedMergeSuite extends AnyFunSuite {
     assert(error.condition == "KEY_VERSIONS_TOO_LARGE" && error.parameters("key") == "hot")
   }
 
-  test("no stored rows, no versions, or neither") {
+  test("a merge works without stored rows, without versions and without both") {
     assert(lines("", "k1@1=a k1@2=b") == Seq("Inserted k1@2=b"))
     assert(lines("k1@1=a k2@1=b", "") == Seq("Unchanged k1@1=a", "Unchanged k2@1=b"))
     assert(lines("", "").isEmpty)
   }
 
-  test(
-    "without combining, the versions of a new key are rows each by itself, " +
-      "in their order; a stored key is merged with all of them") {
+  test("without combining, each version of a new key is a row, and a stored key is merged with all") {
     assert(
       lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
         Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")
     )
   }
 
-  test("where versions are not merged with stored rows, they come after them, combined or each by itself") {
+  test("versions that are only inserted follow the stored rows, combined or one by one") {
     def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
       way(if (combineNew) SortedMerge.insertBeside _ else SortedMerge.insertUncombined _, base, versions, rule)
     )
@@ -122,7 +120,7 @@ class SortedMergeSuite extends AnyFunSuite {
     }
   }
 
-  test("the end stays the end") {
+  test("next returns false repeatedly after the last row") {
     val merging = merge("k1@1=a", "k2@1=b")
     MergePaths.lines(merging)
     assert(!merging.next() && !merging.next())

@@ -84,7 +84,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     }
   }
 
-  test("of versions that cannot be combined all but one of a key are duplicates, and none once each is emitted") {
+  test("all but one version of a key are duplicates if they cannot be combined, none if emitted") {
     val apart = new MergePaths.Apart(eventTime)
     assert(replaced("k1@5=a k1@3=b k1@4=c k2@1=x", apart) == ((0, 2)))
     assert(replaced("k1@5=a k1@3=b k1@4=c k2@1=x", apart, emits = true) == ((0, 0)))
@@ -112,7 +112,7 @@ class SpillSuite extends AnyFunSuite with InTask {
       }
     }
 
-  test("runs go to disk and come back, and no file is left when the task has ended") {
+  test("spilled runs are merged, and no file is left when the task ends") {
     val changes = manyChanges(400)
     val base =
       MergePaths.inKeyOrder(changes.filter(c => !c.isDelete && !c.isPartial).groupBy(_.key).values.map(_.head).toSeq)
@@ -155,7 +155,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     }
   }
 
-  test("what comes back has the columns of the table and no more, stored rows too") {
+  test("spilled and stored rows have only the table's columns") {
     inTask {
       val buffer  = MergePaths.buffer(Notation.changes("k1@1=a k2@2=b"), eventTime, bufferBytes = 0)
       val merging = buffer.merge(new StoredRows(Notation.changes("k3@1=c k2@1=x")), baseSorted = false)

@@ -64,7 +64,7 @@ class VersionBufferSuite extends AnyFunSuite {
     assert(lines(buffered, "").toSet == Set("Inserted k1@5=x", "Inserted k2@1=b"))
   }
 
-  test("keys of one hash are merged with their own versions") {
+  test("keys with equal hashes are merged with their own versions") {
     val (a, b) = KeyTableSuite.collision
     assert(lines(buffer(s"$b@2=x"), s"$a@1=a $b@1=b") == Seq(s"Unchanged $a@1=a", s"Updated $b@2=x"))
   }
@@ -85,7 +85,7 @@ class VersionBufferSuite extends AnyFunSuite {
     assert(buffered.keyCount == 3)
   }
 
-  test("a rule may build its row of the reader's bytes: the buffer copies it") {
+  test("the buffer copies a row that a rule built from the reader's bytes") {
     val concatenating = new MergeRule {
       override def laws: Laws = Laws(associative = true, idempotent = false, orderFree = false)
 

@@ -87,7 +87,7 @@ class WritesSuite extends AnyFunSuite {
       }
   }
 
-  test("the harness knows the difference between a log and a base file: a late row after a delete") {
+  test("the harness drops a late row after a delete in a log and inserts it in a base file") {
     val (base, batches) = (Notation.changes("k1@10=a"), Seq("k1@12-", "k1@11=b").map(Notation.changes))
     val rule            = MergeRule.eventTime(Notation.layout)
     assert(batches.foldLeft(new Group(base, Nil, rule))(_.appended(_)).rows.isEmpty)

@@ -85,7 +85,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
       assert(error.parameters("fileGroup") == "p/group")
     }
 
-  test("a column's type that a function is not for is refused with the types that it is for") {
+  test("a function on an unsuitable type is refused with the suitable types") {
     val refused = Seq("sum" -> StringType, "product" -> DateType, "min" -> ArrayType(LongType), "bool_or" -> LongType,
       "collect" -> StringType, "union" -> LongType, "concat" -> BinaryType)
     refused.foreach { case (name, dataType) =>
@@ -96,14 +96,14 @@ class ColumnFunctionSuite extends AnyFunSuite {
       assert(ColumnFunction.parse(name).get.refusal(dataType).isEmpty)
   }
 
-  test("a separator and an expression have strings of any length, in which two quotes are one") {
+  test("separators and expressions of any length are parsed with doubled quotes") {
     val long = "it''s " * 20000
     assert(ColumnFunction.parse(s"concat('$long')").contains(ColumnFunction.Joined("it's " * 20000)))
     assert(ColumnFunction.parse(s"expr('$long')").isDefined)
     assert(ColumnFunction.parse("concat('it's')").isEmpty)
   }
 
-  test("after a delete that is not late a late row is a new one, and after a late delete the row goes on") {
+  test("a late row after a delete starts a new sum, and after a late delete adds to the row") {
     val table = new OneColumn("sum", LongType)
     def after(delete: Int) = table.fold.onto(table.version(5, 1L),
       table.fold.addToLogs(table.delete(delete), table.version(3, 2L)))
@@ -141,7 +141,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
       }
     }
 
-  test("functions whose result depends on grouping do not claim otherwise") {
+  test("functions whose result depends on grouping are not declared associative") {
     val maps = MapType(StringType, LongType)
     for (
       (function, dataType) <- Seq("sum" -> DoubleType, "product" -> DecimalType(6, 2), "last_non_null" -> LongType,
@@ -190,7 +190,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
     }
   }
 
-  test("rows may have more columns than the layout, after its own, and not all the same number") {
+  test("rows with additional columns after the layout's are merged") {
     val table = new OneColumn("sum", LongType)
     def wide(ts: Int, value: Any) = {
       val version = table.version(ts, value)
@@ -201,7 +201,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(table.shown(sums) == "15@7")
   }
 
-  test("a rule's text is the same for equal rules, and gives the rule back") {
+  test("equal rules are written as equal strings, which are parsed into the same rule") {
     def rule(columns: (String, String)*) =
       DeclaredRule.of(columns.map { case (c, f) => c -> ColumnFunction.parse(f).get }.toMap, ColumnFunction.Last)
     val one = rule("qty" -> "SUM", "tags" -> "concat( ';''' )", "name" -> "last")
@@ -225,7 +225,7 @@ class ColumnFunctionSuite extends AnyFunSuite {
     assert(DeclaredRule.parse(retracting.text) == Right(retracting))
   }
 
-  test("a text of a later version or with unknown parts is not read as if they were not there") {
+  test("a stored rule of a later version or with unknown parts is refused") {
     assert(DeclaredRule.parse("""{"version":2,"columns":{}}""").left.exists(_.contains("version is 2")))
     assert(DeclaredRule.parse("""{"version":1,"windows":{}}""").left.exists(_.contains("windows")))
     assert(DeclaredRule.parse("""{"version":1,"delete":"hide"}""").left.exists(_.contains("'hide'")))

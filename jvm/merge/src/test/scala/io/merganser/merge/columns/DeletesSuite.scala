@@ -47,7 +47,7 @@ class DeletesSuite extends AnyFunSuite {
     assert(after(fold, row(4, 7, null, 6, null, null, "d"), row(7, 3, "a2", 7, null, null, "u")) == "7,4,a2,7,b,5,u")
   }
 
-  test("a delete that a group removes the row by ends its history, whatever the table's ordering value is") {
+  test("a delete that removes the row by a group ends history at any ordering value of the table") {
     val fold = foldOf(Ignore, RemoveRow, Ignore)
     assert(after(fold, row(null, null, null, 5, null, null, "d")) == "none")
     assert(after(fold, row(9, null, null, 4, null, null, "d")) == "5,1,a,5,b,5,u")
@@ -70,7 +70,7 @@ class DeletesSuite extends AnyFunSuite {
     assert(partial(layout).isUnconditional)
   }
 
-  test("a delete of a key that is not stored is nothing, and is never combined with other versions") {
+  test("a delete of a key that is not stored is buffered apart and has no effect") {
     val fold   = foldOf(Ignore, ResetGroup, Ignore)
     val delete = row(9, null, null, 9, null, null, "d")
     val both   = fold.addToLogs(delete.copy(), row(1, 2, "x", 1, null, null, "u"))

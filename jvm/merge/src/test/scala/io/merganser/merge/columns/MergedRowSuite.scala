@@ -77,7 +77,7 @@ class MergedRowSuite extends AnyFunSuite {
     s"${row.getInt(1)} ${row.getInt(2)} ${row.getUTF8String(3)} ${row.getArray(4).toIntArray().mkString("+")}"
   }
 
-  test("merged rows are merged again, late-arriving versions and others by turns, without a copy in between") {
+  test("merged rows are merged again with late-arriving and newer versions in turn") {
     val versions =
       Seq(version(3, 1, "a"), version(2, 2, "b"), version(1, 4, "c"), version(5, 8, "d"), version(4, 16, "e"),
         version(6, 32, "f"), version(6, 64, "g"))
@@ -87,7 +87,7 @@ class MergedRowSuite extends AnyFunSuite {
       "6 127 g 1+2+4+8+16+32+64"))
   }
 
-  test("two traces of one rule do not share what they are at, and keep their steps") {
+  test("two traces of one rule keep separate states and steps") {
     val rule   = fold
     val traces = Seq(new KeyTrace(rule, version(3, 1, "a")), new KeyTrace(rule, version(3, 2, "b")))
     val steps  = for (v <- Seq(version(2, 4, "c"), version(1, 8, "d"), version(9, 16, "e"))) yield traces.map(_.add(v))

@@ -56,7 +56,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     }
   }
 
-  test("the session's settings change nothing") {
+  test("the session's settings do not change an expression's result") {
     val session = new SQLConf
     session.setConfString("spark.sql.ansi.enabled", "false")
     session.setConfString("spark.sql.session.timeZone", "Asia/Tokyo")
@@ -69,7 +69,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     }
   }
 
-  test("the session's settings do not change what is compiled when rows are merged") {
+  test("the session's settings do not change an expression compiled during a merge") {
     val schema  = StructType.fromDDL("k STRING, ts INT, d DECIMAL(38, 18), n DECIMAL(18, 6), s STRING")
     val layout  = RowLayout(schema, "k", Seq("ts"), None)
     val columns = Map("d" -> "old.d * new.d", "n" -> "old.d * new.d", "s" -> "cast(array(new.ts, null) AS string)")
@@ -127,14 +127,14 @@ class RuleExpressionSuite extends AnyFunSuite {
       assert(problem.remedy.nonEmpty && !text.contains("\n"))
     }
 
-  test("every function that is allowed is one of Spark's, under its own name") {
+  test("every allowed function is one of Spark's built-in functions") {
     val builtin = org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin
     ExpressionSyntax.Functions.foreach(name =>
       assert(builtin.functionExists(org.apache.spark.sql.catalyst.FunctionIdentifier(name)), name))
     assert(ExpressionSyntax.Functions == ExpressionSyntax.Functions.sorted)
   }
 
-  test("the columns that it reads are those of the schema, of each version") {
+  test("an expression's columns are resolved in the schema for each version") {
     assert(Computed("if(new.TS > old.ts, new.m.a, old.x)").columns(schema) ==
       Right(ExpressionColumns(older = Seq("ts", "x"), newer = Seq("ts", "m"))))
   }
@@ -149,7 +149,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     assert(rule.wholeColumns(schema).toSet == Set("x", "y", "s", "m"))
   }
 
-  test("a row that changes no column is not changed, and one that changes another by an expression is") {
+  test("a late row without an effect keeps the stored row, and one with an effect changes it") {
     val fold   = foldOf("x" -> "coalesce(new.y, old.x)")
     val stored = row(Map("ts" -> 5, "x" -> 1L, "y" -> 0L))
     assert(fold.merge(stored, row(Map("ts" -> 4, "y" -> null, "x" -> 9L))) eq stored)
@@ -163,7 +163,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     assert(value(fold.onto(row(Map("x" -> 1L)), versions), "x") == 11L && value(fold.alone(versions), "x") == 7L)
   }
 
-  test("an expression that is the same as a function has its laws: one version of a key is buffered, not all") {
+  test("an expression equivalent to a function has its laws, so one version per key is buffered") {
     def buffered(sql: String): Int = {
       val buffer = new VersionBuffer(layout, foldOf("x" -> sql), Long.MaxValue)
       for (x <- 1 to 5) buffer.add(row(Map("x" -> x.toLong)))
@@ -178,7 +178,7 @@ class RuleExpressionSuite extends AnyFunSuite {
       assert(buffered(sql) == 5, sql)
   }
 
-  test("an expression that is the same as a function gives its values") {
+  test("an expression equivalent to a function gives its values") {
     val random = new scala.util.Random(Histories.seed)
     for (
       (sql, function) <- Seq("greatest(old.x, new.x)" -> "max", "least(new.x, old.x)" -> "min",
@@ -196,7 +196,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     }
   }
 
-  test("a partial version with the column merges it if it has what the expression reads, else it is an error") {
+  test("a partial version must provide every column that its expression reads") {
     val fold   = foldOf("x" -> "if(new.y > old.y, new.x, old.x)")
     val stored = row(Map("x" -> 1L, "y" -> 1L, "s" -> "a"))
     val both   = fold.merge(stored, partial(Map("x" -> 2L, "y" -> 2L)))
@@ -212,7 +212,7 @@ class RuleExpressionSuite extends AnyFunSuite {
     assert(error.condition == "RULE_EXPRESSION_INVALID" && error.getMessage.contains("expr('old.z + new.x')"))
   }
 
-  test("the text of an expression has its quotes doubled, and gives the function back") {
+  test("an expression is written with doubled quotes and parsed into the same function") {
     val one = ColumnFunction.parse("EXPR( 'coalesce(new.s, ''none'')' )").get
     assert(one == Computed("coalesce(new.s, 'none')") && one.text == "expr('coalesce(new.s, ''none'')')")
     assert(ColumnFunction.parse(one.text).contains(one) && ColumnFunction.parse("expr(new.s)").isEmpty)

@@ -49,7 +49,7 @@ class RuleCheckSuite extends AnyFunSuite {
     result.counterexample.get
   }
 
-  test("a counterexample is three versions with few values, and what they give") {
+  test("a counterexample shows two or three small versions and their results") {
     assert(counterexample("CommitTime", RuleLaw.OrderFree).linesIterator.size == 5)
     assert(counterexample("CommitTime", RuleLaw.DeletesKeepPlace) ==
       """a    delete ts=2
@@ -64,12 +64,12 @@ class RuleCheckSuite extends AnyFunSuite {
         |a (b c)  row ts=1 v='a' w=null""".stripMargin)
   }
 
-  test("deletes keep their place by event time, and a row in parts is merged as a whole one") {
+  test("event time over partial rows keeps every law but that of retractions") {
     val found = results(underTest(partial(BuiltInRules.named("EventTime").full)))
     assert(RuleLaw.all.filterNot(law => found(law).holds.contains(true)) == Seq(RuleLaw.RetractionsUndo))
   }
 
-  test("functions of columns: a sum is associative and not idempotent, and a delete ends a history") {
+  test("declared column rules keep the laws that they claim") {
     BuiltInRules.declared.foreach { builtIn =>
       val found = results(underTest(builtIn.full))
       Seq(RuleLaw.Associative, RuleLaw.Idempotent).foreach(law =>
@@ -110,7 +110,7 @@ class RuleCheckSuite extends AnyFunSuite {
     }
   }
 
-  test("a merger of one's own that returns null, and what its partial versions give, are shown") {
+  test("the counterexample of a custom merger shows a null result and partial versions") {
     def rule(merged: (BufferedRecord, BufferedRecord) => BufferedRecord)(layout: RowLayout) =
       new CustomRule(new Merging(merged), layout, Set("k"), new java.util.TreeMap[String, String])
     val dropping = results(underTest(rule((_, newer) => if (newer.isDelete) null else newer)))
@@ -121,7 +121,7 @@ class RuleCheckSuite extends AnyFunSuite {
     assert(newest(RuleLaw.Associative).isClaimed.contains(false))
   }
 
-  test("the values are those of one's own rows as well, and the same seed gives the same cases") {
+  test("cases include the user's rows and repeat for the same seed") {
     val rare = UTF8String.fromString("rare")
     // By event time, but that a rare value is never replaced.
     def special(layout: RowLayout): MergeRule = {
@@ -143,7 +143,7 @@ class RuleCheckSuite extends AnyFunSuite {
     assert(orderFree(own).counterexample.get.contains("v='rare'") && orderFree(own) == orderFree(own))
   }
 
-  test("every type has values, and a law about ordering is not about rows without it") {
+  test("cases have values of every type, and laws about ordering do not apply without it") {
     val inner = StructType(Seq(StructField("x", IntegerType), StructField("y", StringType)))
     val types = Seq(BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType(10, 2),
       StringType, BinaryType, DateType, TimestampType, TimestampNTZType, ArrayType(inner), MapType(StringType, inner),

@@ -26,7 +26,7 @@ class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {
     assertMerged(base = "k1@10=a", versions = "k1@12- k1@3=b", expected = "k1@3=b")
   }
 
-  test("inside a batch the greatest ordering value is picked; on a tie the later version") {
+  test("in a batch the greatest ordering value wins, on a tie the later version") {
     assertBatch("k1@3=p k1@2=q", expected = "k1@3=p")
     assertBatch("k1@3=p k1@3=q", expected = "k1@3=q")
     assertBatch("k1@3- k1@2=q", expected = "k1@3-")
@@ -81,17 +81,17 @@ class CommitOrderSuite extends PayloadSuite(CommitOrder) {
 
 class OverwriteNonDefaultsSuite extends PayloadSuite(OverwriteNonDefaults) {
 
-  test("columns that the newer version has a value for are overwritten, whatever the ordering values") {
+  test("values of the newer version overwrite the stored ones at any ordering value") {
     assertMerged(base = "k1@10=a,b", versions = "k1@4=c", expected = "k1@4=c,b")
     assertMerged(base = "k1@10=a,b", versions = "k1@null=null,d", expected = "k1@10=a,d")
   }
 
-  test("a delete deletes, whatever its ordering value, and what follows is merged with nothing before it") {
+  test("a delete removes the row at any ordering value, and later rows are not filled with older values") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@4-", "Deleted k1")
     assertMerged(base = "k1@10=a,b", versions = "k1@4- k1@3=c", expected = "k1@3=c")
   }
 
-  test("a batch comes to a whole row: no columns are merged") {
+  test("versions of a batch are combined without merging their columns") {
     assertBatch("k1@3=p k1@2=null,q", expected = "k1@3=p")
     assertBatch("k1@2=null,q k1@3=p", expected = "k1@3=p")
   }
@@ -105,12 +105,12 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
     assertMerged(base = "k1@5=a,b", versions = "k1@5=null,d", expected = "k1@5=a,d")
   }
 
-  test("a delete removes what is stored whatever its ordering value") {
+  test("a delete removes the stored row at any ordering value") {
     assertOutcomes(base = "k1@5=a,b", versions = "k1@4-", "Deleted k1")
     assertOutcomes(base = "k1@5=a,b", versions = "k1@null-", "Deleted k1")
   }
 
-  test("after a delete the larger ordering value wins, and is merged with nothing before it") {
+  test("after a delete the larger ordering value wins and is not filled with older values") {
     assertMerged(base = "k1@5=a,b", versions = "k1@6- k1@7=c", expected = "k1@7=c")
     assertMerged(base = "k1@5=a,b", versions = "k1@6- k1@4=c", expected = "")
     assertMerged(base = "k1@5=a,b", versions = "k1@3- k1@4=c", expected = "k1@4=c")
@@ -130,7 +130,7 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
     assert(!rule.laws.associative)
   }
 
-  test("a delete after one that ended history still ends it") {
+  test("a delete merged after a history-ending version still ends history") {
     val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@9=a"))
     assert(fold.merge(fresh, Notation.record("k1@4-")).endsHistory)
     assert(fold.merge(Notation.record("k1-"), Notation.record("k1@4-")).endsHistory)
@@ -174,25 +174,25 @@ class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
     assertMerged(base = "k1@100=a", versions = "k1@110- k1@105=b", expected = "")
   }
 
-  test("what was not sent takes the stored value; null is a value") {
+  test("an unavailable value takes the stored value, and a null stays null") {
     assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,null", expected = "k1@110=a,null")
     assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,c k1@120=d,$unavailable",
       expected = "k1@120=d,c")
   }
 
-  test("a stored row that stays takes nothing from a late version") {
+  test("a stored row that wins is not filled from a late version") {
     assertMerged(base = s"k1@100=$unavailable,b", versions = "k1@90=c,d", expected = s"k1@100=$unavailable,b")
   }
 
-  test("after a delete nothing is there to take") {
+  test("an unavailable value after a delete stays unavailable") {
     assertMerged(base = "k1@100=a,b", versions = s"k1@110- k1@120=$unavailable,c", expected = s"k1@120=$unavailable,c")
   }
 
-  test("a batch comes to a whole row: nothing is filled") {
+  test("versions of a batch are combined without filling unavailable values") {
     assertBatch(s"k1@100=text,a k1@101=$unavailable,b", expected = s"k1@101=$unavailable,b")
   }
 
-  test("what was not sent is why grouping matters: it would take the value of a version that is late") {
+  test("grouping matters, as an unavailable value would be filled from a late version") {
     val (stored, late, newest) =
       (Notation.record("k1@100=a,b"), Notation.record("k1@90=c,d"), Notation.record(s"k1@110=$unavailable,e"))
     assert(Notation.read(fold.merge(fold.merge(stored, late), newest)).toString == "k1@110=a,e")
@@ -228,7 +228,7 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
     assert(order.compare(row("000002.50"), row("2.050")) == 0)
   }
 
-  test("null is the smallest, then what is no position, as text; any position is larger") {
+  test("null is smaller than any string that is no position, and positions are the largest") {
     assertBefore(null, "mysql-bin.1")
     assertBefore(null, "0.0")
     assertBefore("mysql-bin.1", "mysql-bin.2")
@@ -251,14 +251,14 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
     }
   }
 
-  test("the operation d is a delete") {
+  test("only the operation d is a delete") {
     val check = DeleteCheck(schema.add("_change_operation_type", StringType), MySqlDebezium.markers)
     def isDelete(op: String) =
       check.isDelete(new GenericInternalRow(Array[Any](null, null, null, UTF8String.fromString(op))))
     assert(isDelete("d") && !isDelete("D") && !isDelete("u") && !isDelete(null))
   }
 
-  test("it compares the position whatever ordering fields the table names") {
+  test("a Debezium payload ignores the table's ordering fields, unlike AWS DMS") {
     assert(MySqlDebezium.orderingFields(Seq("ts")) == Seq("_event_seq"))
     assert(PostgresDebezium.orderingFields(Nil) == Seq("_event_lsn"))
     assert(AwsDms.orderingFields(Seq("ts")) == Seq("ts"))

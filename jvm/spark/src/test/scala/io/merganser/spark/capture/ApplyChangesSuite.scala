@@ -60,7 +60,7 @@ final class ApplyChangesSuite extends TableSuite with LocalSession {
     assert(spark.read.format("merganser").load(s"${path}_aside").select("reason").head() == Row("JSON_MALFORMED"))
   }
 
-  test("rows of a query are applied by a key, a sequence and a condition") {
+  test("apply_changes applies rows of a query by key, sequence and delete condition") {
     val path = s"$storage/rows"
     spark.sql(s"CALL create_table_for_changes(path => '$path', keys => 'id', sequence_by => 'seq', " +
       "schema => 'id int, name string, note string, seq bigint')").collect()
@@ -72,7 +72,7 @@ final class ApplyChangesSuite extends TableSuite with LocalSession {
     assert(rows(path) == Seq(Row(1, "a", "x")))
   }
 
-  test("a setting of a preset is given with its name, and an unknown preset is an error with the known ones") {
+  test("a preset accepts settings in JSON, and an unknown preset is refused with the known ones") {
     val path = s"$storage/settings"
     create(path, "debezium_mysql")
     events(Histories("debezium_mysql").head, "null")

@@ -7,7 +7,7 @@ import java.nio.file.{Files, Paths}
 /** What presets and types are named, and the page that lists them. */
 final class SourceTypesSuite extends AnyFunSuite {
 
-  test("a name of a type in MySQL is a type of a column") {
+  test("each MySQL type name becomes a column type") {
     val types = Map(
       "BOOL" -> "boolean",
       "REAL" -> "double",
@@ -22,7 +22,7 @@ final class SourceTypesSuite extends AnyFunSuite {
     types.foreach { case (name, expected) => assert(MySqlTypes.of(name).simpleString == expected, name) }
   }
 
-  test("the page on changes has the ordering fields of every preset, and every reason") {
+  test("the page on changes lists the ordering fields of every preset and every reason") {
     val root = Paths.get(System.getProperty("merganser.root"))
     val page = new String(Files.readAllBytes(root.resolve("docs/follow-a-database.md")), "UTF-8")
     val rows = page.linesIterator.filter(_.startsWith("| `")).toSeq

@@ -32,7 +32,7 @@ class FolderPruningSuite extends AnyFunSuite {
       above.takeWhile(pruning.mayContain(_, filters.toSeq))
     }.toSet
 
-  test("a filter on the first column leaves out the folders below its other values, one on the next those below them") {
+  test("filters on partition columns skip the folders of other values at each level") {
     for ((more, name) <- Seq(Nil -> "", Seq(hive) -> "hive", Seq(encoded) -> "encoded")) {
       val by = pruning("region,year", more: _*)
       def path(region: String, year: Int) =
@@ -47,7 +47,7 @@ class FolderPruningSuite extends AnyFunSuite {
     }
   }
 
-  test("folders are named without a listing where all columns are strings and the filters name their values") {
+  test("equality filters on string columns give the folders without a listing") {
     assert(pruning("region").named(Seq(EqualTo("region", "east"))).contains(Seq("east")))
     assert(pruning("region", encoded).named(Seq(And(EqualTo("region", "east"), EqualTo("id", 1)))).contains(
         Seq("east")))
@@ -93,7 +93,7 @@ class FolderPruningSuite extends AnyFunSuite {
     }
   }
 
-  test("no folder with a row that passes is left out, whatever characters its values have") {
+  test("no folder with a matching row is skipped, whatever characters its values have") {
     val seed   = sys.env.get("MERGANSER_SEED").map(_.toLong).getOrElse(11L)
     val random = new scala.util.Random(seed)
     val texts =

@@ -16,7 +16,7 @@ final class KeyRangesSuite extends AnyFunSuite {
 
   private def overlaps(ranges: KeyRanges, min: String, max: String): Boolean = ranges.overlaps(Some(min), Some(max))
 
-  test("few keys are distinguished exactly") {
+  test("a small set of keys is matched exactly") {
     val found = ranges(Seq("b", "d", "d", "é"))
     assert(Seq("b" -> "b", "a" -> "c", "d" -> "e", "z" -> "ê").forall { case (min, max) => overlaps(found, min, max) })
     assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) =>
@@ -24,13 +24,13 @@ final class KeyRangesSuite extends AnyFunSuite {
     })
   }
 
-  test("a file without a recorded smallest or largest key may contain any beyond the other") {
+  test("a file without a smallest or largest key overlaps everything on that side") {
     val found = ranges(Seq("b", "d"))
     assert(found.overlaps(None, None) && found.overlaps(None, Some("c")) && found.overlaps(Some("c"), None))
     assert(!found.overlaps(None, Some("a")) && !found.overlaps(Some("e"), None))
   }
 
-  test("of many keys in three crowds the space between the crowds stays open, whatever they begin with") {
+  test("many keys in three clusters do not overlap files between the clusters") {
     for (name <- Seq("", "id:", "customer:7,number:")) {
       def key(n: Int) = f"$name$n%08d"
       val keys  = new Random(1).shuffle(Seq(50000, 2000000, 2990000).flatMap(from => from until from + 10000 by 5))
@@ -41,7 +41,7 @@ final class KeyRangesSuite extends AnyFunSuite {
     }
   }
 
-  test("no key is lost, of whatever keys") {
+  test("every key overlaps the ranges made of random keys") {
     val seed   = Histories.seed
     val random = new Random(seed)
     for (_ <- 1 to 8) {

@@ -34,7 +34,7 @@ class PartitionPruningSuite extends AnyFunSuite {
   private val noonMs  = Instant.parse("2024-01-02T12:00:00Z").toEpochMilli
   private val startMs = Instant.parse("2024-01-02T00:00:00Z").toEpochMilli
 
-  test("a path of a day leaves out the other days of a number in milliseconds") {
+  test("filters on milliseconds prune paths of other days") {
     assert(scan(byDay, days, EqualTo("ms", noonMs)) == Seq("2024/01/02"))
     assert(scan(byDay, days, In("ms", Array[Any](noonMs, null))) == Seq("2024/01/02"))
     assert(scan(byDay, days, GreaterThan("ms", noonMs)) == Seq("2024/01/02", "2024/01/03"))
@@ -45,7 +45,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     assert(scan(byDay, days, EqualNullSafe("ms", noonMs)) == Seq("2024/01/02"))
   }
 
-  test("nulls lie in the partition of 1970, and no other path is ruled out for what is not compared") {
+  test("null and inequality filters prune no path") {
     for (filter <- Seq[Filter](IsNull("ms"), EqualNullSafe("ms", null), Not(EqualTo("ms", noonMs)), EqualTo("id", 1)))
       assert(scan(byDay, "1970/01/01" +: days, filter) == "1970/01/01" +: days, filter)
   }
@@ -72,7 +72,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     }
   }
 
-  test("a path of another shape is read") {
+  test("a path that is not in the format is not pruned") {
     val strange = Seq("2024", "2024/01/xx", "2024/01/02/03", "__HIVE_DEFAULT_PARTITION__")
     assert(scan(byDay, strange, EqualTo("ms", noonMs)) == strange)
   }
@@ -90,7 +90,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     assert(scan(byMonth, Seq("202401", "202402"), EqualTo("day", java.sql.Date.valueOf("2024-02-29"))) == Seq("202402"))
   }
 
-  test("a column of strings is pruned by equality alone, as each of its values is formatted") {
+  test("a time-based column of strings is pruned by equality only") {
     val byText = pruning("text", "timestamp.type" -> "DATE_STRING", "input.dateformat" -> "dd.MM.yyyy",
       "output.dateformat" -> "yyyy/MM/dd")
     assert(scan(byText, days, EqualTo("text", "02.01.2024")) == Seq("2024/01/02"))
@@ -98,7 +98,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     assert(scan(byText, days, GreaterThan("text", "02.01.2024")) == days)
   }
 
-  test("levels of a time and of a plain column follow each other in a path") {
+  test("a path with a plain level and a time-based one is pruned by both columns") {
     val both = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS",
       "output.dateformat" -> "yyyy/MM/dd")
     val paths = Seq("east/2024/01/02", "west/2024/01/02", "east/2024/01/03")
@@ -107,7 +107,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     assert(both.columns == Seq("region", "ms"))
   }
 
-  test("a format whose paths are no ranges of time rules nothing out by order") {
+  test("a format without ordered paths is not pruned by comparisons") {
     for (format <- Seq("MM/dd", "dd", "yy/MM/dd", "EEE")) {
       val paths = Seq("01", "01/02", "24/01/02", "Mon")
       val by    = pruning("ms", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> format)
@@ -115,7 +115,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     }
   }
 
-  test("every time lies in the range of its own path") {
+  test("the range of a path contains every time that is formatted to it") {
     val formats =
       Seq("yyyy", "yyyyMM", "yyyy-MMM-dd", "yyyy/DDD", "yyyy/MM/dd/HH", "yyyyMMddHHmm", "yyyy-MM-dd'T'HH:mm:ss")
     val random = new scala.util.Random(7)

@@ -38,9 +38,7 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
     .map(r => (r.getInt(0), r.getString(1), r.getInt(2))).sorted(Ordering.by[(Int, String, Int), Int](_._1))
 
   for (hiveStyle <- Seq(false, true); urlEncode <- Seq(false, true))
-    test(
-      s"every printable character, empty and null come back from a table " +
-        s"with hive style $hiveStyle and url encoding $urlEncode") {
+    test(s"a table with hive style $hiveStyle and url encoding $urlEncode returns every character, empty and null") {
       val options = Map("hoodie.datasource.write.hive_style_partitioning" -> hiveStyle.toString,
         "hoodie.datasource.write.partitionpath.urlencode" -> urlEncode.toString)
       // Without encoding a '/' makes levels, of which none may be empty; without names a level may not be '.'.

@@ -10,7 +10,7 @@ final class ScanSizeSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[2]"
 
-  test("one wide column of a table of many narrow ones is not taken for a small part of it") {
+  test("the estimated size of one wide column is not a small share of many narrow ones") {
     val path   = folder.resolve("t").toString
     val narrow = (1 to 30).map(i => expr(s"CAST(id % 3 AS BIGINT) AS n$i"))
     spark.range(2000).select(

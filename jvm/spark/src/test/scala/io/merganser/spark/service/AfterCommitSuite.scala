@@ -88,16 +88,14 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
       "OPTION_CONFLICT")
   }
 
-  test("options without effect, added and widened columns are in the log's line of a write, each once") {
+  test("the log of a write lists ignored options and added and widened columns once") {
     val ignored = Seq("a", "b").map(IgnoredOption(_, "nothing happens"))
     val notes = WriteNotes(ignoredOptions = ignored, columnsAdded = Seq("c"), columnsWidened = Seq("d: int -> bigint"))
     assert(notes.sentences ==
       Seq("Options without effect: a, b (nothing happens).", "Columns added: c.", "Columns widened: d: int -> bigint."))
   }
 
-  test(
-    "where the write's options request it, the failure is an error that says the write is committed, " +
-      "and as which instant") {
+  test("a failed inline compaction raises, on request, an error with the committed instant") {
     val (table, running) = blocked("t")
     val error            = intercept[MerganserException](append(table, "k1@2=b", asError))
     val written          = new DirectTable(table, bucketed = true).timeline.completed.last.requested
@@ -108,9 +106,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     running.rollback()
   }
 
-  test(
-    "writers of different partitions that compact inline at once: " +
-      "every write is reported as committed, and no row is lost") {
+  test("concurrent writers that compact inline are all reported as committed and lose no row") {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all = options(mergeOnRead = true, bucketed = true) ++ inline - "hoodie.clean.failed.writes.policy" +
       ("hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL")
@@ -137,9 +133,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(rows(table) == Seq("k1@2=b"))
   }
 
-  test(
-    "where asynchronous compaction is turned off and inline compaction is not configured, " +
-      "writes compact; explicit options win") {
+  test("writes compact inline if asynchronous compaction is disabled, unless an option disables it") {
     val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
     val off    = "hoodie.datasource.compaction.async.enable" -> "false"
@@ -153,7 +147,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
   }
 
-  test("a write to a slice of very many logs compacts where no setting configures compactions, and else reports it") {
+  test("a write to a slice of very many logs compacts it or, if compactions are configured, reports it") {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true))
     def logs = OpenTable.load(table).view.slices.map(_.logs.size).max
@@ -176,7 +170,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(rows(table) == Seq("k1@203=q", "k2@1=a"))
   }
 
-  test("where nothing configures compactions, one that running writes block is skipped, and is no failure") {
+  test("a default compaction that running writes block is skipped with a warning") {
     val (table, running) = blocked("t")
     val settings = WriteConfig.parse(Map("hoodie.clean.failed.writes.policy" -> "LAZY"), Map.empty,
       TableConfig.load(table), needsRule = false)
@@ -189,7 +183,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     running.rollback()
   }
 
-  test("the report of a file group with very many logs names it and what compacts it") {
+  test("the report of very many logs names the file group and the setting that compacts it") {
     def slice(fileId: String, logs: Int) = FileSlice("p", fileId, "1", None,
       (1 to logs).map(i => LogFile("p", fileId, s"$i", 1, None, s".$fileId-$i", 1L)))
     val slices = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))

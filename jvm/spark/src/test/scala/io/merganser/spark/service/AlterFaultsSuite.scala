@@ -17,8 +17,8 @@ final class AlterFaultsSuite extends TableSuite with ServiceFaults {
 
   for ((name, change) <- changes; mergeOnRead <- Seq(false, true))
     test(
-      s"ALTER TABLE … $name, ${kind(mergeOnRead)}: whichever operation fails, a reader sees the table of before it " +
-        "or of after it, and the next write repairs it") {
+      s"ALTER TABLE … $name, ${kind(mergeOnRead)}: a failure at any operation leaves the old or the new table, " +
+        "and the next write repairs it") {
       val options  = this.options(mergeOnRead)
       val prepared = prepare(options)(write(_, batch, later(options)))
       spark.sql("SET hoodie.schema.on.read.enable=true")
@@ -27,8 +27,8 @@ final class AlterFaultsSuite extends TableSuite with ServiceFaults {
     }
 
   test(
-    "an upsert into a table with versions of its columns: whichever operation fails, a reader sees the old rows or " +
-      "the new ones, and the next write repairs the table") {
+    "an upsert with column versions: a failure at any operation leaves the old or the new rows, and the next " +
+      "write repairs it") {
     val options = this.options(mergeOnRead = true)
     val prepared = prepare(options) { storage =>
       spark.sql("SET hoodie.schema.on.read.enable=true")

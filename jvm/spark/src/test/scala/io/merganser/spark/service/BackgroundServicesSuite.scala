@@ -51,7 +51,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
   private def threads: Seq[String] =
     Thread.getAllStackTraces.keySet.asScala.map(_.getName).filter(_.startsWith("merganser-services")).toSeq
 
-  test("a write with an asynchronous compaction returns while it runs, and the next writes go on beside it") {
+  test("a write returns while its asynchronous compaction runs, and the next writes work beside it") {
     val table = faulty("t")
     val go    = new CountDownLatch(1)
     upsert(table, Notation.changes("k1@1=a k2@1=a"), buckets)
@@ -73,7 +73,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(call("show_services", table).isEmpty)
   }
 
-  test("writes go on beside the services of their session, and the rows are those of the same writes without them") {
+  test("writes beside background services give the same rows as without them") {
     val table  = local
     val random = new Random(7)
     val batches = (1 to 14).map { n =>
@@ -99,7 +99,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(timeline(table).completed.size < batches.size)
   }
 
-  test("nothing of a table is kept in memory when its services have nothing to do for a while, or it is gone") {
+  test("an idle table's worker ends and frees its memory") {
     val table = local
     upsert(table, Notation.changes("k1@1=a"), options(mergeOnRead = false, bucketed = false))
     val ended  = new CountDownLatch(1)
@@ -116,7 +116,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     waitUntil(BackgroundServices.all)(!BackgroundServices.all.exists(_.path == table.toString))
   }
 
-  test("an archiving in the background follows its write") {
+  test("archiving runs in the background after the write that makes it due") {
     val table = local
     val settings = options(mergeOnRead = false, bucketed = false) ++ Map("hoodie.clean.automatic" -> "false",
       "hoodie.keep.min.commits" -> "1", "hoodie.keep.max.commits" -> "2")
@@ -127,7 +127,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(timeline(table).completed.size == 1 && rows(table) == Seq("k1@3=b"))
   }
 
-  test("a clustering in the background follows the write that makes it due") {
+  test("clustering runs in the background after the write that makes it due") {
     val table       = local
     val settings    = options(mergeOnRead = false, bucketed = false) + ("hoodie.parquet.small.file.limit" -> "0")
     val async       = Map("hoodie.clustering.async.enabled" -> "true", "hoodie.clustering.async.max.commits" -> "2")
@@ -165,7 +165,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
       Seq(1000L, 2000L, 4000L, 8000L, 600000L, 600000L))
   }
 
-  test("a service of a table that is gone ends") {
+  test("a service ends when its table is deleted") {
     val table = local
     upsert(table, Notation.changes("k1@1=a"), buckets)
     call("start_services", table, ", services => 'archiving', interval_seconds => 1")
@@ -179,7 +179,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(!warnings.exists(_.contains("in the background failed")))
   }
 
-  test("an error without memory does not end the thread: the service is repeated") {
+  test("an out-of-memory error does not end the thread, and the service is repeated") {
     val table = faulty("t")
     for (ts <- 1 to 3)
       upsert(table, Notation.changes(s"k1@$ts=a"),
@@ -193,7 +193,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     call("stop_services", table)
   }
 
-  test("wrong services and times are refused, and a compaction of a copy-on-write table") {
+  test("start_services refuses wrong services and times, and compaction of copy-on-write") {
     val table = local
     upsert(table, Notation.changes("k1@1=a"), options(mergeOnRead = false, bucketed = false))
     def refused(more: String) = intercept[MerganserException](call("start_services", table, more)).condition
@@ -204,7 +204,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(call("show_services", table).isEmpty)
   }
 
-  test("a service plans no compaction while an overwrite runs, which could not be committed then") {
+  test("a service plans no compaction while an overwrite runs") {
     val table = local
     for (ts <- 1 to 2) upsert(table, Notation.changes(s"k1@$ts=a"), buckets)
     def planned() = call("run_compaction", table,
@@ -216,8 +216,7 @@ final class BackgroundServicesSuite extends TableSuite with LocalSession {
     assert(planned() == 1 && planned() == 0)
   }
 
-  test(
-    "the end of the session ends the threads, after cleans that were requested; a compaction is run by the next one") {
+  test("stopping the session runs requested cleans, ends the threads and leaves a compaction planned") {
     val table = local
     for (ts <- 1 to 2)
       upsert(table, Notation.changes(s"k1@$ts=a"), buckets ++ cleans + ("hoodie.clean.automatic" -> "false"))

@@ -30,7 +30,7 @@ LOGS = HERE + "test_options_of_a_write_change_its_logs"
 TASKS = HERE + "test_an_operation_runs_the_configured_number_of_tasks"
 SETTINGS = "test_frame_tables.py::test_a_new_table_stores_its_settings_in_hoodie_properties"
 TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
-ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the output's zone"
+ZONES = "KeyColumnsSuite.scala::a time-based partition uses the zones of input and output and the configured delimiter"
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
 STRATEGIES = "CompactionSelectionSuite.scala::"
 MERGERS = "test_custom_mergers.py::"
@@ -81,7 +81,7 @@ SEEN = {
     "hoodie.payload.delete.marker": RULES + "test_a_delete_marker_is_stored_with_the_table_and_matched_exactly",
     "merganser.rule": COLUMN_RULES + "test_the_output_of_show_create_table_declares_the_same_rule",
     "merganser.rule.default": COLUMN_RULES + "test_a_rule_declared_in_python_merges_rows_and_is_shown",
-    "merganser.tombstones.retained.hours": "TombstonesSuite.scala::a table that is altered retains deletes",
+    "merganser.tombstones.retained.hours": "TombstonesSuite.scala::altering a table makes it retain deletes, and",
     "merganser.rule.delete": "test_rule_deletes.py::test_python_and_sql_declare_the_same_delete_policies",
     "merganser.rule.retract.column": "test_retractions.py::test_an_update_before_row_is_subtracted_from_the_sums",
     "merganser.rule.retract.values": "test_retractions.py::test_an_update_before_row_is_subtracted_from_the_sums",
@@ -93,12 +93,12 @@ SEEN = {
         "test_slashed_dates.py::test_hudi_reads_and_writes_our_table_with_slashed_dates"
     ),
     "hoodie.populate.meta.fields": "test_virtual_keys.py::test_hudi_reads_and_writes_our_table_without_stored_keys",
-    "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level a column",
-    "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes what",
+    "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level per",
+    "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes only characters",
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": (
-        "KeyColumnsSuite.scala::timestamps read as logical ones are text"
+        "KeyColumnsSuite.scala::logical timestamps in keys are strings in the JVM's zone, truncated to milliseconds"
     ),
-    "hoodie.write.complex.keygen.new.encoding": "KeyColumnsSuite.scala::a complex generator names its one key column",
+    "hoodie.write.complex.keygen.new.encoding": "KeyColumnsSuite.scala::a complex generator names a single key",
     "hoodie.table.timeline.timezone": SETTINGS,
     "hoodie.keygen.timebased.timestamp.type": TIMES,
     "hoodie.keygen.timebased.timestamp.scalar.time.unit": TIMES,
@@ -159,8 +159,8 @@ SEEN = {
     "hoodie.logfile.max.size": LOGS,
     "hoodie.logfile.data.block.max.size": LOGS,
     "hoodie.logfile.data.block.format": LOGS,
-    "hoodie.clustering.inline": CLUSTERED + "after writes, one is run or scheduled when enough commits have gathered",
-    "hoodie.clustering.schedule.inline": CLUSTERED + "after writes, one is run or scheduled when enough commits",
+    "hoodie.clustering.inline": CLUSTERED + "a write runs or schedules a clustering after the configured number of",
+    "hoodie.clustering.schedule.inline": CLUSTERED + "a write runs or schedules a clustering after the configured",
     "hoodie.clustering.async.enabled": BACKGROUND
     + "clustering runs in the background after the write that makes it due",
     "hoodie.clustering.async.max.commits": BACKGROUND
@@ -184,7 +184,7 @@ SEEN = {
     "hoodie.clustering.updates.strategy": "test_clustering.py::test_an_update_beside_a_planned_clustering_conflicts",
     "hoodie.clustering.enable.expirations": RUNS + "a clustering of a process that died in it is rolled back",
     "hoodie.clustering.expiration.threshold.mins": RUNS + "a clustering of a process that died in it is rolled back",
-    "hoodie.clustering.preserve.commit.metadata": CLUSTERED + "after writes, one is run or scheduled",
+    "hoodie.clustering.preserve.commit.metadata": CLUSTERED + "a write runs or schedules a clustering after the",
     "hoodie.layout.optimize.strategy": CLUSTERED + "files roll at the target size",
     "hoodie.layout.optimize.curve.build.method": CLUSTERED + "files roll at the target size",
     "hoodie.layout.optimize.build.curve.sample.size": CLUSTERED + "files roll at the target size",
@@ -205,7 +205,7 @@ SEEN = {
     "hoodie.clean.failed.writes.policy": HEARTBEATS,
     "hoodie.client.heartbeat.interval_in_ms": HEARTBEATS,
     "hoodie.client.heartbeat.tolerable.misses": HEARTBEATS,
-    "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a write that lost to another one is run",
+    "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a conflicting write is retried from the",
     "spark.merganser.write.txnAppId": TRANSACTIONS,
     "spark.merganser.write.txnVersion": TRANSACTIONS,
     "spark.merganser.write.txnRetentionHours": "AppTransactionsSuite.scala::an application that has not written for",
@@ -217,7 +217,7 @@ SEEN = {
     "hoodie.write.lock.filesystem.expire": "TableLockSuite.scala::an empty lock file is another engine's",
     "hoodie.write.lock.storage.validity.timeout.secs": "WriteConfigSuite.scala::the storage-based lock provider of",
     "hoodie.write.lock.storage.renew.interval.secs": "WriteConfigSuite.scala::the storage-based lock provider of",
-    "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::a second writer is refused where the store",
+    "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::several writers are refused on a store without",
     "hoodie.datasource.hive_sync.enable": HIVE + "test_the_next_registration_adds_the_partitions_of_an_unregistered",
     "hoodie.datasource.meta.sync.enable": HIVE + "test_the_next_registration_adds_the_partitions_of_an_unregistered",
     "hoodie.datasource.hive_sync.metastore.uris": HIVE + "test_a_hive_client_sees_the_table",

@@ -15,7 +15,7 @@ final class EnumerationsSuite extends AnyFunSuite {
     KeyGenerator.all, TableType.all, MergeMode.all, ChangeLogging.all)
 
   for (values <- enumerations; name = enumeration(values.head))
-    test(s"${name.split('.').last} lists all its values, whichever of them is used first") {
+    test(s"${name.split('.').last} lists all its values, whichever is used first") {
       values.foreach(first => assert(listed(name, first).map(String.valueOf) == values.map(_.toString), first))
     }
 }

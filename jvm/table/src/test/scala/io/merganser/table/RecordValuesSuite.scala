@@ -60,7 +60,7 @@ class RecordValuesSuite extends AnyFunSuite {
     assert(error.getCause.getMessage.startsWith("the record lacks the column(s) boolean_, byte_"))
   }
 
-  test("the row's own meta columns are the newer version's, whatever the class makes") {
+  test("a merged row has the newer version's meta columns, whatever the class returns") {
     val config = table("hoodie.record.merge.strategy.id" -> UsersClasses.Id)
     val result = merged(config, Seq(classOf[UsersClasses.Rebuilding].getName), row(1), row(2))
     assert(result.getUTF8String(layout.fieldIndex(MetaColumns.CommitTime)).toString == "instant2")

@@ -33,7 +33,7 @@ final class StoragesSuite extends TableSuite {
 
   private val several = TableLock.Settings(timeoutMs = 300, severalWriters = true)
 
-  test("a table is one, whatever name it has") {
+  test("all names of one path identify the same table") {
     val conf = HadoopDefaults.copy()
     val real = Files.createDirectories(folder.resolve("t"))
     Files.createSymbolicLink(folder.resolve("link"), folder)
@@ -56,7 +56,7 @@ final class StoragesSuite extends TableSuite {
     }
   }
 
-  test("a second writer is refused where the store does not create files exclusively, a single one goes on") {
+  test("several writers are refused on a store without exclusive creates, and a single one works") {
     val s3 = store("s3a")
     s3.makeFolder(".hoodie")
     val refused = intercept[io.merganser.merge.MerganserException](TableLock.hold(s3, several)(_ => ()))
@@ -74,7 +74,7 @@ final class StoragesSuite extends TableSuite {
     ).foreach(entered => assert(entered == "in"))
   }
 
-  test("where a store creates on condition, several writers lock by it, and who finds another's file waits") {
+  test("on a store with conditional creates several writers lock the table and wait for each other") {
     val s3 = store("s3a", conditional = true)
     s3.makeFolder(".hoodie")
     TableLock.hold(s3, several) { lock =>
@@ -89,7 +89,7 @@ final class StoragesSuite extends TableSuite {
     assert(s3.readText(TableLock.File) == "someone")
   }
 
-  test("a file that appears between the look and the put is another's, unless it has the content that was put") {
+  test("a file that appears during a create counts as another's unless it has the same content") {
     val s3   = store("s3a", conditional = true)
     val file = Files.createDirectories(folder.resolve("t/.hoodie")).resolve("new")
     Seq("another's" -> true, "ours" -> false, "" -> true).foreach { case (found, isOther) =>
@@ -113,7 +113,7 @@ final class StoragesSuite extends TableSuite {
     assert(scala.util.Try(s3.readVersion("file")).isFailure)
   }
 
-  test("a version of a file is replaced once, and a lost answer is no failure") {
+  test("a version of a file is replaced once, and a lost response does not fail the replacement") {
     val s3 = store("s3a", conditional = true)
     s3.makeFolder(".hoodie")
     assert(s3.replacesConditionally && s3.readVersion("file").isEmpty)
@@ -131,7 +131,7 @@ final class StoragesSuite extends TableSuite {
   private val byLease = several.copy(storageLease = Some(StorageLock.Lease(validMs = 10000, renewMs = 100)))
   private val File    = ".hoodie/.locks/table_lock.json"
 
-  test("a folder that is removed while it is listed is empty, and one that may not be read is an error") {
+  test("a folder removed during its listing counts as empty, and an unreadable one is an error") {
     val conf    = HadoopDefaults.copy("fs.removing.impl" -> classOf[OthersRemove].getName)
     val storage = Storage(s"removing:${folder.resolve("t")}", conf)
     for (error <- Seq("denied", "failed")) {
@@ -149,7 +149,7 @@ final class StoragesSuite extends TableSuite {
 
   private def content(storage: Storage) = new com.fasterxml.jackson.databind.ObjectMapper().readTree(storage.read(File))
 
-  test("the lock of Hudi's storage-based provider is created, renewed and released by replacing versions of its file") {
+  test("the storage-based lock is created, renewed and released by replacing versions of its file") {
     val s3   = store("s3a", conditional = true)
     var seen = Seq.empty[Long]
     TableLock.hold(s3, byLease) { lock =>
@@ -168,7 +168,7 @@ final class StoragesSuite extends TableSuite {
     assert(TableLock.hold(s3, byLease)(_ => "again") == "again")
   }
 
-  test("a lock of another owner is waited for until it is released or has expired, and a holder that lost it stops") {
+  test("a storage-based lock is acquired once released or expired, and a holder that lost it fails") {
     val s3  = store("s3a", conditional = true)
     val now = System.currentTimeMillis()
     lockFile(s"""{"expired":false,"validUntil":${now + 60000},"owner":"hudi"}""")
@@ -186,8 +186,7 @@ final class StoragesSuite extends TableSuite {
     assert(content(s3).get("owner").asText == "hudi" && !content(s3).get("expired").asBoolean)
   }
 
-  test(
-    "the storage-based provider is refused where the store replaces no version, and takes over a dead holder's file") {
+  test("the storage-based lock needs conditional replaces and takes over a dead holder's file") {
     assert(conditionOf(TableLock.hold(storage, byLease)(_ => ())) == "CONDITIONAL_REPLACE_MISSING")
     val s3 = store("s3a", conditional = true)
     s3.makeFolder(".hoodie")

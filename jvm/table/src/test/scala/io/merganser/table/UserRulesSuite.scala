@@ -54,12 +54,12 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
     succeed
   }
 
-  test("a merger that minds grouping: versions are folded from the stored row, within batches and over them") {
+  test("a merger that depends on grouping folds versions from the stored row in order") {
     assertEverywhere(appending, "k1@1=a | k1@2=b k1@1=c | k1@5=d", expected = "k1@5=abcd")
     assertEverywhere(appending, "k1@1=a k1@2=b | k2@1=x | k2@1=y", expected = "k1@2=ab k2@1=xy")
   }
 
-  test("a merger and deletes: nothing from before a delete comes back") {
+  test("a merger is not called with values from before a delete") {
     assertEverywhere(appending, "k1@1=a | k1- | k1@2=b | k1@3=c", expected = "k1@3=bc")
     assertEverywhere(appending, "k1@1=a | k1@2- | k1@3=b | k1@4=c", expected = "k1@4=bc")
     assertEverywhere(appending, "k1@1=a | k1@2- k1@3=b k1@4=c", expected = "k1@4=bc")
@@ -68,23 +68,23 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
       expected = "k1@3=null,c")
   }
 
-  test("a merger that keeps what is stored") {
+  test("a merger that keeps the stored row ignores all later versions") {
     assertEverywhere(byMerger(classOf[KeepFirst], new KeepFirst().getMergingStrategy), "k1@1=a | k1@2=b k2@1=c k2@2=d",
       "k1@1=a k2@1=c")
   }
 
-  test("a payload decides what is stored first, and what an update and a batch result in") {
+  test("a payload computes the inserted, the updated and the combined row") {
     assertEverywhere(words, "k1@1=a k2@1=never k3@1=c,1 k3@2=d,0", expected = "k1@1=(a) k3@1=(c),1")
     assertEverywhere(words, "k1@1=a | k1@2=b | k1@1=late", expected = "k1@2=(a)b")
     assertEverywhere(words, "k1@1=a | k1@2=b,1 k1@3=c,0 | k1@4=d", expected = "k1@4=(a)bd")
   }
 
-  test("a payload that returns nothing deletes, and what comes after is an insert") {
+  test("a payload that returns nothing deletes the row, and the next version is an insert") {
     assertEverywhere(words, "k1@1=a | k1@2=gone", expected = "")
     assertEverywhere(words, "k1@1=a | k1@2=gone | k1@1=b | k1@2=c", expected = "k1@2=(b)c")
   }
 
-  test("deletes that the table's own columns mark, and deletes by key, do not come to the payload") {
+  test("deletes by flag or by key are not passed to the payload") {
     assertEverywhere(words, "k1@1=a | k1@2-", expected = "")
     assertEverywhere(words, "k1@2=a | k1@1-", expected = "k1@2=(a)")
     assertEverywhere(words, "k1@2=a | k1-", expected = "")

@@ -38,32 +38,30 @@ final class WriteFaultsSuite extends TableSuite {
     s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}"
 
   for ((mergeOnRead, bucketed) <- kinds; (fault, how) <- faults)
-    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert " +
-      "leaves the old table or the new one, and the next write repairs it") {
+    test(
+      s"${name(mergeOnRead, bucketed)}: a file system that $how in an upsert leaves the old or the new table, " +
+        "and the next write repairs it") {
       val prepared = prepare(mergeOnRead, bucketed)(_ => ())
       check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
     }
 
   for ((fault, how) <- faults)
-    test(s"an object store that $how at any operation of an upsert and a compaction leaves the old table or the new " +
-      "one, and the next write repairs it") {
+    test(
+      s"an object store that $how in an upsert with compaction leaves the old or the new table, and the next " +
+        "write repairs it") {
       val prepared                       = prepare(mergeOnRead = true, bucketed = true)(_ => ())
       def work(table: DirectTable): Unit = { table.upsert(Notation.changes(batch)); table.compact() }
       check(prepared, bucketed = true, fault, work, Seq(before, after), _.compact(), store)
     }
 
   for ((fault, how) <- faults)
-    test(
-      s"a file system that $how at any operation of a compaction leaves the rows as they are, " +
-        "and the next run completes it") {
+    test(s"a file system that $how in a compaction leaves the rows unchanged, and the next run completes it") {
       val prepared = prepare(mergeOnRead = true, bucketed = true)(_.upsert(Notation.changes(batch)))
       check(prepared, bucketed = true, fault, _.compact(), Seq(after), _.compact())
     }
 
   for ((fault, how) <- faults)
-    test(
-      s"a file system that $how at any operation of a table's creation and first write leaves no table, " +
-        "an empty one or the whole one, and the next write works") {
+    test(s"a file system that $how in a first write leaves no, an empty or the whole table, and the next write works") {
       everyOperation(fault) { (storage, failing) =>
         def write(): Unit = {
           if (!TableConfig.exists(storage)) Creation.create(storage, DirectTable.properties(mergeOnRead = true))

@@ -26,8 +26,8 @@ final class WritersSuite extends TableSuite {
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true); beats <- Seq(false, true))
     test(
       s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, " +
-        s"${if (beats) "with" else "without"} heartbeats: " +
-        "threads that upsert at once and try again after a conflict lose and double no row") {
+        s"${if (beats) "with" else "without"} heartbeats: threads that retry after conflicts lose and duplicate no " +
+        "row") {
       val table   = create(mergeOnRead)
       val options = if (beats) beating else Transaction.Options()
       val threads = Seq("a", "b").map(w => new Thread(() => upserting(new DirectTable(table, bucketed, options), w, 4)))
@@ -36,7 +36,7 @@ final class WritersSuite extends TableSuite {
       assert(rows(table) == expected(Seq("a", "b"), 4))
     }
 
-  test("processes that upsert at once and try again after a conflict lose and double no row") {
+  test("concurrent processes that retry after conflicts lose and duplicate no row") {
     val table = create(mergeOnRead = true)
     val other = LockContender.startMain(Writer, folder.resolve("t").toUri.toString, "b", "6")
     upserting(new DirectTable(table, bucketed = false, beating), "a", 6)
@@ -44,7 +44,7 @@ final class WritersSuite extends TableSuite {
     assert(rows(table) == expected(Seq("a", "b"), 6))
   }
 
-  test("upserts, with heartbeats, to different file groups at once both succeed") {
+  test("concurrent upserts with heartbeats to different file groups both succeed") {
     val table = new DirectTable(create(mergeOnRead = false), bucketed = false, beating)
     val one   = table.begun(Notation.changes("k1@1=a k3@1=b"))
     val other = table.begun(Notation.changes("k2@1=c k4@1=d"))
@@ -54,9 +54,7 @@ final class WritersSuite extends TableSuite {
   }
 
   for (bucketed <- Seq(false, true))
-    test(
-      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key " +
-        "the second is refused, so that it is stored once") {
+    test(s"${if (bucketed) "BUCKET" else "SIMPLE"}: the second of two concurrent upserts of one new key is refused") {
       val table = new DirectTable(create(mergeOnRead = false), bucketed, beating)
       val one   = table.begun(Notation.changes("k1@1=a k3@1=a"))
       val other = table.begun(Notation.changes("k3@2=b k5@2=b"))
@@ -67,9 +65,7 @@ final class WritersSuite extends TableSuite {
       assert(rows(table.storage) == Seq("k1@1=a", "k3@2=b", "k5@2=b"))
     }
 
-  test(
-    "SIMPLE: two upserts at once that bring different keys to one partition both succeed, " +
-      "though their key ranges overlap") {
+  test("SIMPLE: concurrent upserts of different keys with overlapping ranges both succeed") {
     val table = new DirectTable(create(mergeOnRead = false), bucketed = false, beating)
     val one   = table.begun(Notation.changes("k1@1=a k5@1=a"))
     val other = table.begun(Notation.changes("k3@2=b k7@2=b"))
@@ -78,7 +74,7 @@ final class WritersSuite extends TableSuite {
     assert(rows(table.storage) == Seq("k1@1=a", "k3@2=b", "k5@1=a", "k7@2=b"))
   }
 
-  test("a compaction and upserts at once both succeed, and their rows are all there") {
+  test("a compaction and concurrent upserts both succeed without losing rows") {
     val table = new DirectTable(create(mergeOnRead = true), bucketed = true, beating)
     table.upsert(Notation.changes("k1@1=a k2@1=a k3@1=a k4@1=a"))
     table.upsert(Notation.changes("k1@2=b k2@2=b"))

@@ -27,8 +27,9 @@ final class CleaningServiceSuite extends TableSuite with FaultPoints {
 
   for ((mergeOnRead, version) <- Seq((false, "9"), (true, "9"), (true, "6"))) {
     val kind = if (mergeOnRead) "merge on read" else "copy on write"
-    test(s"a write and the clean after it, $kind, version $version: " +
-      "whichever operation fails, a reader sees the old rows or the new ones, and the next write completes the clean") {
+    test(
+      s"a write with its clean, $kind, version $version: after any failed operation rows are old or new, and the " +
+        "next write completes it") {
       val options = this.options(mergeOnRead, bucketed = true) + ("hoodie.write.table.version" -> version)
       val compact =
         if (mergeOnRead) Map("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
@@ -39,8 +40,7 @@ final class CleaningServiceSuite extends TableSuite with FaultPoints {
     }
   }
 
-  test(
-    "a CALL run_clean that removes a partition: whichever operation fails, the rows stay, and the next one completes") {
+  test("run_clean of a dropped partition: after any failed operation the rows stay, and the next call completes it") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     val table   = prepared(options, Map.empty)
     val seed    = faulty("prepared")
@@ -53,7 +53,7 @@ final class CleaningServiceSuite extends TableSuite with FaultPoints {
     everyPoint(table, options, call)(call)
   }
 
-  test("a clean that fails leaves its write committed, and is in its result; the next write completes it") {
+  test("a failed clean leaves its write committed and is in its result, and the next write completes it") {
     val storage = faulty("t")
     val options = this.options(mergeOnRead = false, bucketed = true)
     for (ts <- Seq(10, 20)) write(storage, s"k1@$ts=a", options)

@@ -15,8 +15,8 @@ final class ClusteringFaultsSuite extends TableSuite with ServiceFaults {
 
     for ((op, done) <- Seq("schedule" -> "", "execute" -> "schedule"))
       test(
-        s"a clustering by CALL run_clustering, op $op, version $version, ${kind(mergeOnRead)}: whichever operation " +
-          "fails, the rows stay, and the next run completes it") {
+        s"run_clustering, op $op, version $version, ${kind(mergeOnRead)}: after any failed operation the rows " +
+          "stay, and the next run completes it") {
         val options = this.options(mergeOnRead, version)
         val prepared = prepare(options) { storage =>
           write(storage, logged(bucketed = false), later(options))
@@ -28,8 +28,9 @@ final class ClusteringFaultsSuite extends TableSuite with ServiceFaults {
       }
   }
 
-  test("a write that rolls a planned clustering back: whichever operation fails, a reader sees the old rows or the " +
-    "new ones, and the next write repairs the table") {
+  test(
+    "a write that rolls back a planned clustering: after any failed operation rows are old or new, and the next " +
+      "write repairs") {
     val options = this.options(mergeOnRead = true, bucketed = false)
     val prepared = prepare(options) { storage =>
       write(storage, logged(bucketed = false), options)

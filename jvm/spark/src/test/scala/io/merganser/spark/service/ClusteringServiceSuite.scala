@@ -64,8 +64,8 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
 
   for ((version, mergeOnRead) <- Seq(("6", false), ("6", true), ("8", true), ("9", false), ("9", true)))
     test(
-      s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}: the same rows before and after, " +
-        "in fewer groups without logs, with their commit times; writes, time travel and another clustering go on") {
+      s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}: a clustering keeps rows and " +
+        "commit times in fewer groups, and later writes work") {
       val table   = stored("t")
       val apart   = Map("hoodie.parquet.small.file.limit" -> "0")
       val created = options(mergeOnRead, bucketed = false) ++ apart + ("hoodie.write.table.version" -> version)
@@ -137,7 +137,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     read(table).select(shown: _*).collect().map(_.toString).sorted.toSeq
   }
 
-  test("files roll at the target size, and filters on the columns of a curve need fewer of them") {
+  test("files roll at the target size, and filters on a curve's columns read fewer of them") {
     val small  = Seq(s"${sizes}target.file.max.bytes" -> "6000")
     val points = (0 until 1000 by 50).toSeq
     val names  = points.map(i => f"customer-${i / 2}%06d")
@@ -164,7 +164,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(name < many * 0.6 && x < many * 0.6 && content(table) == before, s"$name $x of $many")
   }
 
-  test("nulls, structs, arrays and rows of all types are sorted without a loss; a map and unknown columns are errors") {
+  test("columns of every type but maps are sorted without losing rows, and unknown columns are refused") {
     val types =
       "k STRING, part STRING, b BOOLEAN, i TINYINT, s SHORT, l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(30, 2), " +
         "t STRING, y BINARY, day DATE, at TIMESTAMP, ntz TIMESTAMP_NTZ, st STRUCT<a: INT, b: STRING>, ar ARRAY<INT>, " +
@@ -199,8 +199,9 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
   }
 
   for (mergeOnRead <- Seq(false, true))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: writes to groups of a planned clustering are " +
-      "refused, or roll it back; one that was outdated by another engine is rolled back when it is run") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a write to groups of a planned clustering is " +
+        "refused or rolls the plan back") {
       val table = stored("t")
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
       val allow = "hoodie.clustering.updates.strategy" -> "SparkAllowUpdateStrategy"
@@ -224,7 +225,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
       assert(cluster(table).done.size == 1 && rows(table) == expected && Leftovers.of(table).isEmpty)
     }
 
-  test("after writes, one is run or scheduled when enough commits have gathered; rows get its time if configured") {
+  test("a write runs or schedules a clustering after the configured number of commits") {
     val table  = stored("t")
     val inline = Seq("hoodie.clustering.inline" -> "true", "hoodie.clustering.inline.max.commits" -> "2")
     upsert(table, Notation.changes("k1@1=a k3@1=a"), options(mergeOnRead = true, bucketed = false) ++ inline)
@@ -245,7 +246,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(failed.notes.serviceFailure.exists(_.contains("CLUSTERING_COLUMN_UNKNOWN")) && rows(table).head == "k1@4=d")
   }
 
-  test("an inline clustering that fails leaves no plan, which would refuse the next writes") {
+  test("a failed inline clustering leaves no plan that would refuse the next writes") {
     val table = faulty("t")
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = false))
     // The update goes to a log.
@@ -259,7 +260,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(rows(table) == Seq("k1@3=c", "k2@1=a") && Leftovers.of(table).isEmpty)
   }
 
-  test("a planned clustering that fails does not keep the others of a call from being run, and is named") {
+  test("a failed planned clustering is reported, and the others of the call are run") {
     val table = faulty("t")
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = false, bucketed = false))
     val planned = Seq("p0", "p1").flatMap(p => schedule(table, s"${sizes}partition.selected" -> p))
@@ -279,7 +280,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(plans(table) == 0, "planned for this run alone")
   }
 
-  test("the steps of a service are shown while it runs, and its jobs are described") {
+  test("a running service shows its steps and describes its jobs") {
     val table = stored("t")
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = false, bucketed = false))
     val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]()
@@ -297,7 +298,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     } finally spark.sparkContext.removeSparkListener(listener)
   }
 
-  test("a compaction leaves out the groups of a planned clustering, and a clustering those of a planned compaction") {
+  test("compaction and clustering skip the groups of each other's plans") {
     val table = stored("t")
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = false))
     append(table, "k1@2=b")
@@ -312,13 +313,13 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(rows(table) == Seq("k1@3=c", "k2@1=a"))
   }
 
-  test("a table with a BUCKET index is refused before anything is planned") {
+  test("clustering a table with a BUCKET index is refused before anything is planned") {
     val table = stored("t")
     upsert(table, Notation.changes("k1@1=a"), options(mergeOnRead = true, bucketed = true))
     assert(intercept[MerganserException](cluster(table)).condition == "CLUSTERING_OF_BUCKETS" && plans(table) == 0)
   }
 
-  test("logs with some of the columns are merged before they are clustered") {
+  test("a clustering merges partial logs with their base file") {
     val table = stored("t")
     upsert(table, Notation.changes("k1@1=a,b k3@1=c,d"), options(mergeOnRead = true, bucketed = false))
     spark.sql(s"UPDATE merganser.`$table` SET v = 'new', ts = 2 WHERE k = 'k1'").collect()
@@ -330,7 +331,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     assert(rows(table) == before && groups(table) == Seq("p1:0"))
   }
 
-  test("replaced groups are cleaned and the clustering is archived later") {
+  test("later writes clean the groups that a clustering replaced and archive it") {
     val table = stored("t")
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = false, bucketed = false))
     val old = OpenTable.load(table).view.slices.flatMap(_.base).map(_.path)

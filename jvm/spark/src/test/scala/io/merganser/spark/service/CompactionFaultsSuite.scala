@@ -11,8 +11,9 @@ final class CompactionFaultsSuite extends TableSuite with ServiceFaults {
   for (version <- Seq("6", "9"); bucketed <- Seq(false, true)) {
     val index = if (bucketed) "BUCKET" else "SIMPLE"
 
-    test(s"an upsert with a compaction, version $version, $index: whichever operation fails, a reader sees the old " +
-      "rows or the new ones, and the next write repairs the table") {
+    test(
+      s"an upsert with a compaction, version $version, $index: after any failed operation rows are old or new, " +
+        "and the next write repairs") {
       val options = this.options(mergeOnRead = true, bucketed) + ("hoodie.write.table.version" -> version)
       val inline  = Map("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
       everyPoint(prepare(options)(_ => ()), later(options) ++ inline)(
@@ -20,8 +21,9 @@ final class CompactionFaultsSuite extends TableSuite with ServiceFaults {
     }
 
     for ((op, done) <- Seq("schedule" -> "", "execute" -> "schedule"))
-      test(s"a compaction by CALL run_compaction, op $op, version $version, $index: whichever operation fails, the " +
-        "rows stay, and the next run completes it") {
+      test(
+        s"run_compaction, op $op, version $version, $index: after any failed operation the rows stay, and the " +
+          "next run completes it") {
         val options = this.options(mergeOnRead = true, bucketed) + ("hoodie.write.table.version" -> version)
         val prepared = prepare(options) { storage =>
           write(storage, logged(bucketed), later(options))
@@ -38,8 +40,9 @@ final class CompactionFaultsSuite extends TableSuite with ServiceFaults {
   for (version <- Seq("6", "9")) {
 
     for ((op, done) <- Seq("schedule" -> "", "execute" -> "schedule"))
-      test(s"a log compaction, op $op, version $version: whichever operation fails, the rows stay, and the next run " +
-        "completes it") {
+      test(
+        s"a log compaction, op $op, version $version: after any failed operation the rows stay, and the next run " +
+          "completes it") {
         val options = this.options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> version)
         val prepared = prepare(options) { storage =>
           write(storage, batch, later(options))
@@ -49,8 +52,9 @@ final class CompactionFaultsSuite extends TableSuite with ServiceFaults {
         everyPoint(prepared, later(options), logCompaction(_, "scheduleandexecute"))(logCompaction(_, op))
       }
 
-    test(s"an upsert with a log compaction, version $version: whichever operation fails, a reader sees the old rows " +
-      "or the new ones, and the next write repairs the table") {
+    test(
+      s"an upsert with a log compaction, version $version: after any failed operation rows are old or new, and " +
+        "the next write repairs") {
       val options = this.options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> version)
       val inline =
         Map("hoodie.log.compaction.inline" -> "true", "hoodie.log.compaction.blocks.threshold" -> "2")

@@ -28,8 +28,9 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
   private val tables = Seq("6" -> false, "9" -> true) ++ (if (isFull) Seq("9" -> false, "6" -> true) else Nil)
 
   for ((version, mergeOnRead) <- tables)
-    test(s"a repair of duplicates, version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}: " +
-      "whichever operation fails, a reader sees the copies or the merged rows, and the next repair completes it") {
+    test(
+      s"a repair of duplicates, version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}: " +
+        "after any failed operation rows are old or merged, and the next repair completes it") {
       val created = options(mergeOnRead, bucketed = false) + ("hoodie.write.table.version" -> version)
       val inserts = created - "hoodie.write.table.version" + ("hoodie.datasource.write.operation" -> "bulk_insert")
       val prepared: NioPath = {
@@ -42,9 +43,9 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
     }
 
   for (mergeOnRead <- if (isFull) Seq(false, true) else Seq(true))
-    test(s"a repair in two commits, of keys outside of their buckets, merge on read $mergeOnRead: whichever " +
-      "operation fails, a reader sees the copies or the merged rows, and the next repair completes it and removes " +
-      "the emptied file groups") {
+    test(
+      s"a repair of buckets, merge on read $mergeOnRead: after any failed operation rows are old or merged, and " +
+        "the next repair completes it") {
       val prepared: NioPath = {
         val storage = faulty("prepared")
         val created = options(mergeOnRead, bucketed = true) + ("hoodie.bucket.index.num.buckets" -> "4")

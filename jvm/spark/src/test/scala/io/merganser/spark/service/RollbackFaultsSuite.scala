@@ -25,16 +25,18 @@ final class RollbackFaultsSuite extends TableSuite with ServiceFaults {
     (version, mergeOnRead, bucketed) <-
       Seq(("6", false, false), ("6", true, true), ("9", false, true), ("9", true, false), ("9", true, true))
   )
-    test(s"a write that rolls back one that died, version $version, ${kind(mergeOnRead)}, " +
-      s"${if (bucketed) "BUCKET" else "SIMPLE"}: whichever operation fails, a reader sees the old rows or the new " +
-      "ones, and the next write repairs the table") {
+    test(
+      s"a write after a dead one, version $version, ${kind(mergeOnRead)}, " +
+        s"${if (bucketed) "BUCKET" else "SIMPLE"}: after any failed operation rows are old or new, and the next " +
+        "write repairs") {
       val options  = this.options(mergeOnRead, bucketed) + ("hoodie.write.table.version" -> version)
       val prepared = prepare(options)(died(_, later(options), "k1@15=died k2@15=died k9@15=died"))
       everyPoint(prepared, later(options))(write(_, batch, later(options)))
     }
 
-  test("a write that rolls back one that died while it rolled back another: whichever operation fails, a reader sees " +
-    "the old rows or the new ones, and the next write repairs the table") {
+  test(
+    "a write that rolls back a dead rollback: after any failed operation rows are old or new, and the next " +
+      "write repairs") {
     val options = this.options(mergeOnRead = true)
     val prepared = prepare(options) { storage =>
       died(storage, later(options), "k1@15=died k2@15=died k9@15=died")

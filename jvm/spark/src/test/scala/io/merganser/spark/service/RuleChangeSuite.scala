@@ -22,7 +22,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
   private def changeRule(options: String*): Seq[Row] =
     call("change_rule", s", options => map(${options.map(o => s"'$o'").mkString(", ")})")
 
-  test("a table of COMMIT_TIME_ORDERING with ordering fields gets no rule of columns, which would merge by them") {
+  test("a column rule is refused for a table of COMMIT_TIME_ORDERING with ordering fields") {
     upsert(storage, Seq(row("k0", 5)),
       options(mergeOnRead = false, bucketed = false) +
         ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
@@ -33,7 +33,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
   }
 
   for ((without, mode) <- Seq("ts" -> "COMMIT_TIME_ORDERING", "" -> "EVENT_TIME_ORDERING"))
-    test(s"a table with a merge mode of $mode has it again once its rule is removed") {
+    test(s"removing a table's rule restores its merge mode $mode") {
       upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = false, bucketed = false).filterNot(_._2 == without))
       def stored = TableConfig.load(storage).properties("hoodie.record.merge.mode")
       assert(stored == mode)
@@ -43,7 +43,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
       assert(stored == mode)
     }
 
-  test("a change compacts all logs, also those that the table's compactions do not take") {
+  test("a rule change compacts all logs, also those that the table's compactions skip") {
     upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 6)), Map.empty)
     val changed = changeRule("hoodie.compaction.strategy", "LogFileNumBasedCompactionStrategy",
@@ -52,7 +52,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     assert(view(storage).slices.forall(_.logs.isEmpty))
   }
 
-  test("a change compacts logs that were written after a compaction was planned") {
+  test("a rule change compacts logs that were written after a compaction was planned") {
     upsert(storage, Seq(row("k0", 5)), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 6)), Map.empty)
     call("run_compaction", ", op => 'schedule'")
@@ -61,7 +61,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     assert(TableConfig.load(storage).rule.isDefined && view(storage).slices.forall(_.logs.isEmpty))
   }
 
-  test("an upgrade compacts all logs, also those that the session's compactions do not take") {
+  test("an upgrade compacts all logs, also those that the session's compactions skip") {
     upsert(storage, Seq(row("k0", 5)),
       options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> "8"))
     upsert(storage, Seq(row("k0", 6)), Map.empty)
@@ -72,7 +72,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     assert(TableConfig.load(storage).version == 9 && rows(storage) == Seq(row("k0", 6).toString))
   }
 
-  test("values that mark retractions are refused where an option could not list them") {
+  test("retraction values with commas or leading spaces are refused") {
     for (value <- Seq("-U,-X", " -U")) {
       val whole = s"""{"version":1,"columns":{},"retract":{"column":"v","values":["$value"]}}"""
       val e = intercept[MerganserException](upsert(storage, Seq(row("k0", 5)),
@@ -81,7 +81,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("retractions of a table with versions of its columns are refused by the name of their column") {
+  test("a write of retractions to a table with column versions is refused by their column's name") {
     val columns = "id INT, n BIGINT, note STRING, kind STRING, ts BIGINT"
     spark.sql(s"CREATE TABLE sums ($columns) USING merganser LOCATION '$storage' TBLPROPERTIES (type = 'mor', " +
       "primaryKey = 'id', orderingFields = 'ts', 'merganser.rule.column.n' = 'sum', " +
@@ -96,7 +96,7 @@ final class RuleChangeSuite extends TableSuite with LocalSession {
     } finally { spark.sql("DROP TABLE sums"); () }
   }
 
-  test("after a change the rule is compared with another one, from the first slice of its own on") {
+  test("compare_rule after a rule change starts at the first slice of the new rule") {
     upsert(storage, Seq(row("k0", 5, "a")), options(mergeOnRead = true, bucketed = true))
     upsert(storage, Seq(row("k0", 4, "b")), Map.empty)
     changeRule("merganser.rule.column.v", "max")

@@ -11,8 +11,9 @@ final class UpgradeFaultsSuite extends TableSuite with ServiceFaults {
 
   for ((version, mergeOnRead) <- Seq("6" -> false, "6" -> true, "8" -> true)) {
 
-    test(s"an upgrade of version $version, ${kind(mergeOnRead)}: whichever operation fails, a reader sees the same " +
-      "rows, the next write repairs the table, and the next upgrade completes it") {
+    test(
+      s"an upgrade of version $version, ${kind(mergeOnRead)}: after any failed operation the rows stay, and the " +
+        "next upgrade completes it") {
       val options                         = this.options(mergeOnRead, version)
       val prepared                        = prepare(options)(write(_, logged(bucketed = false), later(options)))
       def upgrade(storage: Storage): Unit = sql(s"CALL upgrade_table(path => '$storage')")
@@ -20,8 +21,8 @@ final class UpgradeFaultsSuite extends TableSuite with ServiceFaults {
     }
 
     test(
-      s"a write that upgrades version $version, ${kind(mergeOnRead)}: whichever operation fails, a reader sees the " +
-        "old rows or the new ones, and the next write repairs the table") {
+      s"a write that upgrades version $version, ${kind(mergeOnRead)}: after any failed operation rows are old or " +
+        "new, and the next write repairs") {
       val options  = this.options(mergeOnRead, version)
       val upgrades = later(options) + ("hoodie.write.auto.upgrade" -> "true")
       val prepared = prepare(options)(write(_, logged(bucketed = false), later(options)))

@@ -20,7 +20,7 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
 
   private def commits(calls: Counted[_]): Int = calls.count("open", "\\.hoodie/timeline/[^/]*")
 
-  test("procedures read the commits and list the partitions that they show") {
+  test("procedures read only the commits and list only the partitions that they show") {
     val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)
     for (procedure <- Seq("show_commits", "show_commits_metadata", "show_timeline")) {
       val shown = call(path, procedure)
@@ -39,7 +39,7 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     assert(one.result == 0 && one.mostAtOnce >= atOnce)
   }
 
-  test("partitions are listed as far as SHOW PARTITIONS names them, with the commit of one file each") {
+  test("SHOW PARTITIONS lists only the named partitions and reads one commit for each") {
     val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)
     spark.conf.set("spark.sql.catalog.spark_catalog", classOf[MerganserCatalog].getName)
     spark.sql(s"CREATE TABLE big USING merganser LOCATION '$path'")
@@ -59,13 +59,13 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     } finally spark.sql("DROP TABLE big")
   }
 
-  test("compactions of a merge-on-read table are shown without its delta commits") {
+  test("show_compaction reads no delta commits") {
     val (path, _) = large("t", even(10, 100), 1000 * scale, mergeOnRead = true)
     val shown     = call(path, "show_compaction")
     assert(shown.result == 0 && commits(shown) <= 1)
   }
 
-  test("of archived commits the files that have the newest are read") {
+  test("show_archived_commits reads only the files with the requested commits") {
     val (path, table) = large("t", even(10, 10), 10, archived = 1000 * scale)
     val older         = table.archivedTimes
     Archives.write(table.root, older, i => Some(CommitMetadata.encodeAvro(table.metadata(i), isReplace = false)),
@@ -92,7 +92,7 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     works.map(work => counted(0)(work()).calls.groupBy(_.kind).map { case (kind, all) => kind -> all.size })
   }
 
-  test("a read and an upsert take as many calls with 10,000 archived commits as with 30") {
+  test("a read and an upsert make as many calls with 10,000 archived commits as with 30") {
     def calls(archived: Int) = {
       val (path, table) = large(s"t$archived", even(5, 5), 25, archived = archived)
       Archives.write(table.root, table.archivedTimes)
@@ -101,7 +101,7 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     assert(calls(10000) == calls(30))
   }
 
-  test("version 6: a read and an upsert take as many calls with 10,000 archived commits as with 30") {
+  test("version 6: a read and an upsert make as many calls with 10,000 archived commits as with 30") {
     def calls(archived: Int) = {
       val root    = folder.resolve(s"v6-$archived")
       val options = this.options(mergeOnRead = false, bucketed = false) + ("hoodie.write.table.version" -> "6")

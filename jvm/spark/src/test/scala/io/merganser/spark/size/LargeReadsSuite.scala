@@ -33,7 +33,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     info(f"$what: ${calls.shown}; at most ${calls.mostAtOnce} at once; ${calls.seconds}%.1f s at $callMs ms a call, " +
       f"${calls.cpuSeconds}%.1f s of processors")
 
-  test("a read that names its partition lists that one, and reads the commits of its files alone") {
+  test("a read of one partition lists that partition and reads only the commits of its files") {
     val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)
     spark.sql(s"CREATE TABLE big USING merganser LOCATION '$path'")
     val reads = Seq[(String, () => DataFrame)]("by path" -> (() => read(path)),
@@ -56,7 +56,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     assert(folders(none) == Seq("nowhere") && none.result == 0)
   }
 
-  test("a plan of the whole table takes ten seconds at most, with parallel calls, none repeated") {
+  test("planning a read of the whole table takes ten seconds at most, with parallel calls") {
     val (path, table) = large("t", even(100 * scale, 100), 1000 * scale)
     table.prepare()
     val calls = counted(callMs)(read(path).rdd.getNumPartitions)
@@ -69,7 +69,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     info(s"${megabytesInUse()} MB in use after it")
   }
 
-  test("commits that name more files than are cached are read once") {
+  test("commits with more files than the cache holds are read once") {
     val (path, table) = large("t", even(100 * scale, 100), 1000 * scale, replaced = 220 / scale)
     table.prepare()
     val calls = counted(callMs)(read(path).rdd.getNumPartitions)
@@ -79,7 +79,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     info(s"${megabytesInUse()} MB in use after it")
   }
 
-  test("a partition of half the groups is not listed for a read of another one, and is read in parallel") {
+  test("a read of one partition does not list a huge other one, which is read in parallel") {
     val (path, table) = large("t", ("big" -> 5000 * scale) +: even(50 * scale, 100), 1000 * scale)
     table.prepare()
     val other = counted(callMs)(read(path).where("part = 'p0007'").rdd.getNumPartitions)
@@ -90,7 +90,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     if (isFull) assert(big.seconds < 10)
   }
 
-  test("commits that were archived are not read") {
+  test("a read opens no archived commits") {
     val (path, table) = large("t", even(100 * scale, 100), 10, archived = 1000 * scale - 10)
     Archives.write(table.root, table.archivedTimes)
     val calls = counted(callMs)(read(path).rdd.getNumPartitions)
@@ -99,7 +99,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     assert(calls.count("open", ".*history.*") == 0)
   }
 
-  test("levels of a path are listed one below the other, and only those that a filter leaves") {
+  test("a read lists path levels top down and only those that match its filter") {
     val tree                      = for (region <- 0 until 10; city <- 0 until 10) yield s"r$region/c$city" -> 10
     val (path, _)                 = large("t", tree, 100, columns = Seq("region", "city"))
     def listed(condition: String) = folders(counted(0)(read(path).where(condition).rdd.getNumPartitions)).toSet
@@ -108,7 +108,7 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     assert(listed("region = 'r3' AND city >= 'c8'") == Set("", "r3", "r3/c8", "r3/c9"))
   }
 
-  test("of a thousand file slices an explanation opens the footers of those that can hold the key, and no other file") {
+  test("an explanation opens footers and only the files that may have the key") {
     val (path, _) = large("t", even(100, 10), 100)
     def explained(key: String, more: String = "") =
       counted(callMs)(spark.sql(s"CALL explain_record(path => '$path', key => '$key'$more)").collect())

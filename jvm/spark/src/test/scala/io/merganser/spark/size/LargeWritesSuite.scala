@@ -29,7 +29,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     calls.calls.filterNot(c => c.kind == "list" && c.path == ".hoodie/timeline").map(c =>
       s"${c.kind} ${c.path.split('/').head}").sorted
 
-  test("the calls of an upsert are those of the files of its partition, however large the table is") {
+  test("an upsert's calls depend on the files of its partition and not on the table's size") {
     def written(name: String, partitions: Int, commits: Int): (Counted[Unit], Counted[Unit]) = {
       val (path, _) = large(name, even(partitions, 100), commits)
       val first     = upsert(path, "n1")
@@ -50,7 +50,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     assert(rest(first).size <= rest(ofLarge).size + 1000 * scale + 300)
   }
 
-  test("the first write to a table whose commits were archived searches those that are left, in parallel") {
+  test("the first write after archiving reads the remaining commits in parallel") {
     val (path, table) = large("t", even(10, 10), 100 * scale, archived = 10)
     Archives.write(table.root, table.archivedTimes)
     val first  = upsert(path, "n1", "hoodie.clean.automatic" -> "false")
@@ -61,7 +61,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
   private def partitionsListed(calls: Counted[_]): Seq[String] =
     calls.calls.filter(c => c.kind == "list" && c.path.matches("p\\d+")).map(_.path).distinct.sorted
 
-  test("an inline compaction lists the partitions that have logs since the last one of all slices") {
+  test("an inline compaction lists only partitions with logs since the last full compaction") {
     val (path, _) = large("t", even(20, 5), 300, mergeOnRead = true)
     val logged    = "hoodie.datasource.write.table.type" -> "MERGE_ON_READ"
     val inline    = Seq(logged, "hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
@@ -75,7 +75,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     assert(spark.sql(s"CALL show_compaction(path => '$path')").collect().length == 2)
   }
 
-  test("a MERGE by join lists the partitions that its source names") {
+  test("a MERGE by join lists only the partitions of its source") {
     val (path, _) = large("t", even(20, 100), 200)
     spark.conf.set("spark.sql.catalog.spark_catalog", classOf[MerganserCatalog].getName)
     spark.sql(s"CREATE TABLE big USING merganser LOCATION '$path'")
@@ -88,7 +88,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     assert(merged.count("list", "") <= 1)
   }
 
-  test("the form of stored keys is that of the newest base file, which is found without a listing") {
+  test("a write finds the form of stored keys without listing all partitions") {
     val complex = "org.apache.hudi.keygen.ComplexKeyGenerator"
     val (path, _) = large("t", even(20, 100), 200,
       more = Map("hoodie.write.table.version" -> "8",
@@ -100,7 +100,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     assert(partitionsListed(calls) == Seq("p0007"))
   }
 
-  test("a table of another engine, which stores no index, is not listed to find out which one it has") {
+  test("a write finds the index of another engine's table without listing it") {
     val (path, _) = large("t", even(20, 100), 200, without = Set("hoodie.index.type"))
     val calls     = upsert(path, "n1")
     val listed    = calls.calls.filter(c => c.kind == "list" && c.path.matches("p\\d+")).map(_.path)

@@ -25,7 +25,7 @@ class CallParserSuite extends AnyFunSuite {
     Arguments.check(found.procedure, found.names.zip(found.values))
   }
 
-  test("named arguments come in any order, any case of the names, and any white space") {
+  test("named arguments are parsed in any order, case and white space") {
     val expected = Map("op" -> "run", "table" -> "db.t")
     Seq(
       "CALL run_compaction(op => 'run', table => 'db.t')",
@@ -35,7 +35,7 @@ class CallParserSuite extends AnyFunSuite {
     ).foreach(text => assert(arguments(text) == expected, text))
   }
 
-  test("comments are ignored wherever white space may stand") {
+  test("comments are ignored wherever white space is allowed") {
     val text =
       "-- CALL help()\n/* a /* nested */ one */ CALL /* its name */ run_compaction( -- op => 'no'\n" +
         " op => 'run' /*, op => 'no' */, table => '-- no comment /* nor here' )\n-- the end"
@@ -47,21 +47,21 @@ class CallParserSuite extends AnyFunSuite {
     assert(call("call help ( /* none */ )").contains(CallCommand(Procedures.byName("help").get, Nil, Nil)))
   }
 
-  test("leading arguments may stand by position, in the order of the parameters") {
+  test("leading arguments are parsed by position, in the order of the parameters") {
     assert(arguments("CALL run_compaction('run', 'db.t')") == Map("op" -> "run", "table" -> "db.t"))
     assert(arguments("CALL run_compaction('run', path => '/x')") == Map("op" -> "run", "path" -> "/x"))
     assert(condition("CALL run_compaction(op => 'run', 'db.t')") == "CALL_SYNTAX")
     assert(condition("CALL help('a', 'b')") == "CALL_SYNTAX")
   }
 
-  test("a string keeps what looks like syntax, and quotes that are escaped") {
+  test("a string keeps characters of the syntax and escaped quotes") {
     assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r\\'u\\'n')") ==
       Map("options" -> "a=1,b=(x) => y", "op" -> "r'u'n"))
     assert(arguments("CALL run_compaction(path => \"/it's/here\", op => r'\\')") == Map("path" -> "/it's/here",
       "op" -> "\\"))
   }
 
-  test("a value may be computed and negative; null is as good as nothing") {
+  test("a value may be computed or negative, and null counts as no argument") {
     assert(checked("CALL show_commits(table => 'a' '.b', limit => 1 + 2)").int("limit").contains(3))
     assert(checked("CALL show_commits(table => 't', limit => -1)").int("limit").contains(-1))
     val call = checked("CALL rollback_failed_writes(path => '/x', table => NULL, options => 'a=1, b = x=y')")
@@ -69,7 +69,7 @@ class CallParserSuite extends AnyFunSuite {
     assert(call.string("table").isEmpty)
   }
 
-  test("markers without a name keep their order") {
+  test("parameter markers without a name keep their order") {
     val values = call("CALL run_compaction(?, path => ?, options => 'a=?')").get.values
     val places = values.collect { case PosParameter(at) => at }
     assert(places.length == 2)
@@ -77,19 +77,19 @@ class CallParserSuite extends AnyFunSuite {
     assert(places.distinct == places)
   }
 
-  test("an argument given twice is refused, also when one of the two stands by position") {
+  test("an argument given twice is refused, also if one is given by position") {
     assert(condition("CALL run_compaction(op => 'run', OP => 'run')") == "CALL_ARGUMENT_TWICE")
     assert(condition("CALL run_compaction('run', op => 'run')") == "CALL_ARGUMENT_TWICE")
   }
 
-  test("what is no list of arguments is refused") {
+  test("a malformed list of arguments is refused") {
     for (
       text <- Seq("op 'run'", "op => ", "op => 'run' table => 't'", "op => 'run',", ", op => 'run'", "op => 'run",
         "op = 'run'")
     ) assert(condition(s"CALL run_compaction($text)") == "CALL_SYNTAX", text)
   }
 
-  test("an argument of another name, of another type, or left out is refused by the parameter's name") {
+  test("an unknown, mistyped or missing argument is refused by the parameter's name") {
     val wrongType = intercept[MerganserException](checked("CALL show_commits(table => 't', limit => 'many')"))
     assert(wrongType.condition == "CALL_ARGUMENT_TYPE")
     assert(wrongType.parameters("argument") == "limit")
@@ -100,7 +100,7 @@ class CallParserSuite extends AnyFunSuite {
     assert(condition("CALL run_compaction(table => 't')") == "CALL_ARGUMENT_MISSING")
   }
 
-  test("other statements are no calls") {
+  test("other statements are not parsed as calls") {
     Seq("SELECT 1", "SELECT 'CALL help()'", "CALL help", "/* CALL help() */ SELECT 1", "CALL help() SELECT 1",
       "-- CALL help()").foreach {
       text => assert(CallParser.read(text).isEmpty, text)

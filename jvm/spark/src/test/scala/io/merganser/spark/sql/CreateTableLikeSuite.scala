@@ -82,7 +82,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
 
   private def hasTable(name: String): Boolean = spark.catalog.tableExists(name)
 
-  test("a table like another one, in any catalog, has its columns and settings, and neither its rows nor its path") {
+  test("CREATE TABLE LIKE copies columns and settings, but not rows and path, in any catalog") {
     val before = run("SELECT * FROM a ORDER BY id")
     for (
       (name, existing) <- Seq("b" -> "a", "default.c" -> "spark_catalog.default.a", "lake.birds.b" -> "a",
@@ -109,7 +109,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
     } finally run("USE spark_catalog.default")
   }
 
-  test("tables of every version and rule have one like them") {
+  test("CREATE TABLE LIKE copies tables of every version and rule") {
     val models = "org.apache.hudi.common.model."
     for (
       (properties, number) <- Seq(
@@ -131,7 +131,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("the rule that a table stores is taken, not the one that its catalog entry was declared with") {
+  test("CREATE TABLE LIKE copies the stored rule and not the declared one") {
     run("CREATE TABLE ruled (id INT, n INT) USING merganser " +
       "TBLPROPERTIES (primaryKey = 'id', 'merganser.rule.column.n' = 'sum')")
     run("CALL change_rule(table => 'ruled', options => 'merganser.rule.column.n=max')")
@@ -163,7 +163,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
     assert(!Files.exists(place.resolve("tables/no")) && !Files.exists(place.resolve("lake/birds/no")))
   }
 
-  test("the session's defaults for new tables do not apply") {
+  test("the session's defaults for new tables do not affect CREATE TABLE LIKE") {
     run("CREATE TABLE plain (id INT, ts BIGINT) USING merganser TBLPROPERTIES (primaryKey = 'id')")
     inSession("hoodie.table.ordering.fields" -> "ts", "hoodie.index.type" -> "BUCKET",
       "hoodie.datasource.write.table.type" -> "MERGE_ON_READ") {
@@ -217,7 +217,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
     assert(!Files.exists(place.resolve("tables/dry")) && !Files.exists(place.resolve("lake/birds/dry")))
   }
 
-  test("USING another format makes an empty table of that format, or is refused where no such table can be") {
+  test("USING another format makes an empty table of that format or is refused") {
     run("CREATE TABLE files LIKE a USING parquet TBLPROPERTIES (team = 'all')")
     assert(columns("files") == columns("a"))
     run("INSERT INTO files VALUES (1, 1, 1, 'x', 'd1')")

@@ -54,7 +54,7 @@ final class ProceduresSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("a dry run of a service refuses arguments of others, and knows the service by its procedure's name too") {
+  test("a dry run of a service refuses arguments of others and accepts its procedure's name") {
     upsert(storage, Seq(row("k0", 1)), options(mergeOnRead = true, bucketed = false))
     upsert(storage, Seq(row("k0", 2)), Map.empty)
     def dry(service: String, more: String = "") = call("dry_run_service", s", service => '$service'$more")

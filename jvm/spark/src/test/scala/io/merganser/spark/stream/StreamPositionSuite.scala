@@ -21,7 +21,7 @@ class StreamPositionSuite extends AnyFunSuite {
     }
   }
 
-  test("offsets of another source or version are none of ours") {
+  test("offsets of another source or version are not parsed") {
     assert(StreamPosition.parse("""{"version":2,"time":"20261123150000123"}""").isEmpty)
     assert(StreamPosition.parse("""{"commitTime":"20261123150000123"}""").isEmpty)
     assert(StreamPosition.parse("7").isEmpty)

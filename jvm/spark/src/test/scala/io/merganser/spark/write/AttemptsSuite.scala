@@ -49,7 +49,7 @@ final class AttemptsSuite extends TableSuite with LocalSession {
 
   private val retries = "hoodie.write.num.retries.on.conflict.failures"
 
-  test("a write that lost to another one is run again from the new state as often as configured, and counted") {
+  test("a conflicting write is retried from the new state as often as configured, and counted") {
     create()
     val result = beside(append(plain, frame("a" -> 2L)))(append(running, frame("a" -> 3L), retries -> "1"))
     assert(result.notes.retries == 1 && result.counts.updated == 1 && result.notes.sentences.mkString.contains("1"))
@@ -69,7 +69,7 @@ final class AttemptsSuite extends TableSuite with LocalSession {
     assert(refused.condition == "COMMIT_CONFLICT" && read == Set("a" -> 2L))
   }
 
-  test("of two writes with the same transaction at the same time one is committed, and both have its result") {
+  test("of two concurrent writes with one transaction one is committed, and both return its result") {
     create()
     val transaction = Seq("txnAppId" -> "job", "txnVersion" -> "3", "hoodie.datasource.write.operation" -> "insert")
     var first: WriteResult = null

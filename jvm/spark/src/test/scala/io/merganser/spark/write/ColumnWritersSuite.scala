@@ -33,7 +33,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
   for (mergeOnRead <- Seq(false, true)) {
     val kind = if (mergeOnRead) "merge-on-read" else "copy-on-write"
 
-    test(s"of two frames that bring different columns at the same time each keeps its own, on a $kind table") {
+    test(s"two concurrent frames with different new columns both keep theirs, on a $kind table") {
       val place = folder.resolve(s"both-$mergeOnRead").toString
       save(place, spark.sql("SELECT 'a' k, 1 ts"), mergeOnRead)
       val other = spark.newSession()
@@ -50,7 +50,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
       assert(rows(place, "k", "ts", "b", "c").contains(Seq[Any]("a", 2L, "new", 8)))
     }
 
-    test(s"a write that was planned for columns that have changed since is a conflict, on a $kind table") {
+    test(s"a write planned before the columns changed is a conflict, on a $kind table") {
       val place = folder.resolve(s"planned-$mergeOnRead").toString
       save(place, spark.sql("SELECT 'a' k, 1 ts"), mergeOnRead)
       val opened = OpenTable.load(spark, place)

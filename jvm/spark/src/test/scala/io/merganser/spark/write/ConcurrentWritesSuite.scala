@@ -66,7 +66,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     options(more: _*)
   }
 
-  test("under a global index the same new key is not stored in two partitions") {
+  test("under a global index concurrent writes do not store a new key in two partitions") {
     val global =
       created("a=1/p", "hoodie.index.type" -> "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path" -> "true")
     assert(isRefused(write(plain, frame("k=2/q"), global))(write(running.toString, frame("k=3/p"), global)))
@@ -79,9 +79,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(read.count(_.startsWith("k=")) == 1)
   }
 
-  test(
-    "inserts that refuse or drop stored keys do not store one that is added meanwhile; " +
-      "plain inserts and other keys go on") {
+  test("inserts that refuse or drop stored keys conflict with a write that adds such a key") {
     val settings =
       created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
     for ((policy, i) <- Seq("fail", "drop").zipWithIndex) {
@@ -93,9 +91,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("a=1/p", "k0=2/p", "k1=2/p", "x0=2/p", "x1=2/p", "y0=3/p", "y1=3/p", "z=2/p", "z=3/p"))
   }
 
-  test(
-    "an overwrite of a partition does not leave beside its rows what was added there meanwhile; " +
-      "a partition besides is free") {
+  test("an overwrite of a partition conflicts with rows added there, but not in others") {
     val settings = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
     spark.conf.set("hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL")
     spark.conf.set("hoodie.fs.atomic_creation.support", "faulty")
@@ -112,14 +108,14 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     } finally Seq("hoodie.write.concurrency.mode", "hoodie.fs.atomic_creation.support").foreach(spark.conf.unset)
   }
 
-  test("with consistent hashing an overwrite of a partition without rows leaves every key in the range that has it") {
+  test("with consistent hashing an overwrite of an empty partition leaves every key in its range") {
     val settings = created("a=1/p", consistent: _*)
     write(plain, frame("k=1/q l=1/q m=1/q"), settings + ("hoodie.datasource.write.operation" -> "insert_overwrite"))
     write(plain, frame("k=2/q n=2/q"), settings)
     assert(read == Seq("a=1/p", "k=2/q", "l=1/q", "m=1/q", "n=2/q"))
   }
 
-  test("with consistent hashing nothing is written into ranges that another writer changes meanwhile") {
+  test("with consistent hashing a write conflicts with another that changes its ranges") {
     val settings                     = created("a=1/p", consistent: _*)
     def replacing(operation: String) = settings + ("hoodie.datasource.write.operation" -> operation)
     val overwrite                    = replacing("insert_overwrite")
@@ -137,9 +133,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(!isRefused(write(plain, frame("c=4/other"), settings))(write(running.toString, frame("d=5/p"), settings)))
   }
 
-  test(
-    "a frame of the table's own rows does not take back what another writer has changed since it was read, " +
-      "on any path") {
+  test("a write of rows read from the table conflicts with changes since they were read, on any path") {
     val settings = created("a=1/p b=1/q")
     def raised: DataFrame = {
       val rows = spark.read.format("merganser").load(plain)

@@ -106,7 +106,7 @@ final class DryRunKindsSuite extends TableSuite with LocalSession {
       ("version 6, merge-on-read", true, Version6, 0)
     ).zipWithIndex
   )
-    test(s"$name: dry runs of random batches have the counts and rows of the writes") {
+    test(s"$name: dry runs of random batches have the counts and rows of the writes that follow") {
       val draw    = random(seed.toLong, parts)
       val options = this.options(mergeOnRead, bucketed = false) ++ more + ("hoodie.compact.inline" -> "false")
       (0 until 4).foreach { number =>
@@ -116,7 +116,9 @@ final class DryRunKindsSuite extends TableSuite with LocalSession {
     }
 
   for (mergeOnRead <- Seq(false, true))
-    test(s"partial rows, ${if (mergeOnRead) "merge-on-read" else "copy-on-write"}: as the writes that follow") {
+    test(
+      s"partial rows, ${if (mergeOnRead) "merge-on-read" else "copy-on-write"}: dry runs have the counts and " +
+        "rows of the writes that follow") {
       val draw = random(10, 0)
       val options =
         this.options(mergeOnRead, bucketed = true) ++ Map("hoodie.compact.inline" -> "false",
@@ -128,7 +130,7 @@ final class DryRunKindsSuite extends TableSuite with LocalSession {
       }
     }
 
-  test("a table without a key: inserts, a DELETE and an UPDATE") {
+  test("dry runs of inserts, DELETE and UPDATE of a keyless table have the counts of the writes") {
     val options = this.options(mergeOnRead = false, bucketed = false) - "hoodie.datasource.write.recordkey.field" -
       "hoodie.table.ordering.fields" + ("hoodie.datasource.write.operation" -> "insert")
     def count = spark.read.format("merganser").load(table).count()

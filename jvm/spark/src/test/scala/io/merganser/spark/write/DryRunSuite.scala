@@ -82,7 +82,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
   ) {
     val kind =
       s"${if (mergeOnRead) "merge-on-read" else "copy-on-write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, by $rule"
-    test(s"$kind: of each write of random histories the dry run has its counts and rows, and creates nothing") {
+    test(s"$kind: the dry run of each random write has its counts and rows and creates nothing") {
       val random  = new Random(Histories.seed + (if (mergeOnRead) 1 else 0) + (if (bucketed) 2 else 0))
       val changes = new Histories(partials = false)
       val create  = options(mergeOnRead, bucketed) ++ more + ("hoodie.compact.inline" -> "false")
@@ -100,7 +100,7 @@ final class DryRunSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("a dry run of an overwrite counts the rows that it replaces, and shows them") {
+  test("a dry run of an overwrite counts and shows the replaced rows") {
     val create                          = options(mergeOnRead = true, bucketed = false)
     def row(key: String, value: String) = Change(key, Some(1L), Seq(Some(value), None))
     write(Seq(row("a0", "x"), row("a1", "y"), row("a2", "z")), create)

@@ -14,8 +14,8 @@ final class FolderStateSuite extends TableSuite with LocalSession {
 
   for ((mergeOnRead, version) <- Seq((false, "9"), (true, "6"), (true, "9")))
     test(
-      s"two runs of a write with its services leave equal states, and others rows, a cut file or none another one: " +
-        s"merge on read $mergeOnRead, version $version") {
+      "equal runs of a write leave equal states, and other rows or damaged files other ones: merge on read " +
+        s"$mergeOnRead, version $version") {
       val options = this.options(mergeOnRead, bucketed = true)
       val services = Map("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "2",
         "hoodie.clean.commits.retained" -> "1")

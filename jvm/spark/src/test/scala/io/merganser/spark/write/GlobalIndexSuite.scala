@@ -60,8 +60,9 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   }
 
   for ((mergeOnRead, moves) <- Seq(false -> true, true -> true, true -> false))
-    test(s"random upserts and deletes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table whose rows " +
-      s"${if (moves) "move" else "stay"}: each key is where, and what, the history in order leaves") {
+    test(
+      s"random upserts and deletes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table whose " +
+        s"rows ${if (moves) "move" else "stay"} give the rows and partitions of the model") {
       val seed    = Histories.seed
       val random  = new Random(seed)
       val options = this.options(mergeOnRead, "hoodie.simple.index.update.partition.path" -> moves.toString)
@@ -92,9 +93,7 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   for (mergeOnRead <- Seq(false, true)) {
     val kind = if (mergeOnRead) "merge on read" else "copy on write"
 
-    test(
-      s"$kind: a key that is stored in two partitions stays in both when a row is late, " +
-        "and is one row again when it moves") {
+    test(s"$kind: a late row leaves a key of two partitions in both, and a newer one makes it one row") {
       write("a@5=a/p0 b@5=b/p0", options(mergeOnRead), "insert")
       write("a@6=a/p1 b@6=b/p1", options(mergeOnRead), "insert")
       write("a@4=late/p2 b@7=both/p2", options(mergeOnRead))
@@ -103,14 +102,14 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
       assert(read == Seq("a@6=a2/p1", "b@7=both/p2"))
     }
 
-    test(s"$kind: a delete by key finds it in any partition, and in each that holds it") {
+    test(s"$kind: a delete by key removes its rows from every partition") {
       write("a@5=a/p0 b@5=b/p0 c@5=c/p1", options(mergeOnRead), "insert")
       write("a@5=a/p1", options(mergeOnRead), "insert")
       write("a@1/p9 c@1/p0 unknown@1/p0", options(mergeOnRead), "delete")
       assert(read == Seq("b@5=b/p0"))
     }
 
-    test(s"$kind: a row that moves brings the columns along that a frame does not send") {
+    test(s"$kind: a row that moves keeps the columns that the frame lacks") {
       write("a@5=a,w/p0 b@5=b,w/p0", options(mergeOnRead))
       write("a@6=a2/p1 b@4=late/p1 c@1=c/p1", options(mergeOnRead, "spark.merganser.write.missingColumns" -> "keep"),
         lacks = Seq("w"))
@@ -118,9 +117,7 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     }
   }
 
-  test(
-    "a row moves into a partition whose log remembers a later delete of its key, " +
-      "and the delete does not win when files are compacted") {
+  test("a row that moves into a partition with an older delete of its key survives compaction") {
     write("a@5=a/p1 b@1=b/p0", options(mergeOnRead = true))
     write("a@10/p1", options(mergeOnRead = true))
     assert(read == Seq("b@1=b/p0"))
@@ -131,15 +128,13 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     assert(read == Seq("a@6=moved/p1", "b@1=b/p0"))
   }
 
-  test(
-    "rows of one key move from several partitions to several in one write, " +
-      "and a delete among them ends where the key is") {
+  test("several rows of a key in one write leave it in the partition of the last one, or deleted") {
     write("a@1=a/p0 b@1=b/p1 c@1=c/p2 d@1=d/p0", options(mergeOnRead = false))
     write("a@2=a2/p1 b@2=b2/p2 c@2=c2/p0 a@3=a3/p2 d@2=d2/p1 d@3/p2", options(mergeOnRead = false))
     assert(read == Seq("a@3=a3/p2", "b@2=b2/p2", "c@2=c2/p0"))
   }
 
-  test("an insert that leaves stored keys out, or refuses them, finds them in all partitions") {
+  test("an insert that drops or refuses stored keys finds them in all partitions") {
     write("a@1=a/p0", options(mergeOnRead = false))
     val policy = "hoodie.datasource.insert.dup.policy"
     write("a@2=no/p1 b@2=b/p1", options(mergeOnRead = false, policy -> "drop"), "insert")
@@ -149,9 +144,7 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     assert(thrown.condition == "DUPLICATE_KEY")
   }
 
-  test(
-    "a row goes where its merged columns say: with two partition columns and a rule that fills nulls, " +
-      "one may come from each row") {
+  test("a row moves to the partition of its merged columns, which a rule may fill from both rows") {
     val schema = StructType.fromDDL("k STRING, ts BIGINT, v STRING, a STRING, b STRING")
     val options = this.options(mergeOnRead = false) ++ Map("hoodie.datasource.write.partitionpath.field" -> "a,b",
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.PartialUpdateAvroPayload")

@@ -51,8 +51,9 @@ final class LateAttemptsSuite extends TableSuite with LocalSession {
   }
 
   for (version <- Seq("6", "9"); kind <- kinds; interrupts <- Seq(true, false))
-    test(s"version $version, ${kind.name}: an attempt that is killed${if (interrupts) " by an interrupt" else ""} in " +
-      "the middle of its file removes it with its marker, and another attempt completes the job") {
+    test(
+      s"version $version, ${kind.name}: an attempt killed${if (interrupts) " by an interrupt" else ""} in its " +
+        "file removes file and marker, and another attempt completes the job") {
       val table  = written(kind, version)
       val killed = new AtomicReference[String]
       val left   = new ConcurrentLinkedQueue[String]
@@ -73,7 +74,7 @@ final class LateAttemptsSuite extends TableSuite with LocalSession {
     }
 
   for (version <- Seq("6", "9"); kind <- kinds.filter(_.runsPlan))
-    test(s"version $version, ${kind.name}: the file of an attempt that announces it while the job commits is removed") {
+    test(s"version $version, ${kind.name}: the file of an attempt that begins it during the commit is removed") {
       val table = written(kind, version)
       val late  = new AtomicReference[String]
       FaultyFileSystem.watching {

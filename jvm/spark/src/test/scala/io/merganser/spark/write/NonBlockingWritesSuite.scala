@@ -73,7 +73,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     ours(intercept[Exception](work))
   }
 
-  test("two writers at once create a bucket: one file group has the rows of both, and the larger ordering value wins") {
+  test("two writers that create a bucket concurrently share one file group, and the larger ordering value wins") {
     write(plain, "a=1@1/p")
     during(write(plain, "k=2@5/q x=1@1/q"))(write(running.toString, "k=3@4/q y=1@1/q"))
     assert(read == Seq("a=1@1/p", "k=2@5/q", "x=1@1/q", "y=1@1/q"))
@@ -85,8 +85,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("a=1@1/p", "k=7@7/q", "x=1@1/q", "y=1@1/q") && slices("q").forall(_.logs.isEmpty))
   }
 
-  test(
-    "a writer that is running while a compaction is scheduled or run loses no row, and of a tie the last commit wins") {
+  test("a writer beside a scheduled or running compaction loses no row, and on a tie the last commit wins") {
     write(plain, "k=1@1/p")
     during { write(plain, "k=2@5/p l=2@1/p"); compact("schedule") }(write(running.toString, "k=3@5/p m=3@1/p"))
     val expected = Seq("k=3@5/p", "l=2@1/p", "m=3@1/p")
@@ -99,7 +98,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     assert(read == "k=9@6/p" +: expected.tail && slices("p").map(_.logs.size) == Seq(0))
   }
 
-  test("of a tie the write that commits last wins, whichever began first, before and after a compaction") {
+  test("on a tie the write that commits last wins, before and after a compaction") {
     write(plain, "k=1@1/p")
     during(write(plain, "k=2@5/p"))(write(running.toString, "k=3@5/p"))
     assert(read == Seq("k=3@5/p"))
@@ -107,7 +106,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("k=3@5/p"))
   }
 
-  test("an optimistic writer beside a non-blocking one is refused, and so is the latter where rows are replaced") {
+  test("an optimistic and a non-blocking writer of one bucket conflict") {
     val optimistic = mode -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val overwrite  = "hoodie.datasource.write.operation" -> "insert_overwrite"
     write(plain, "k=1@1/p b=1@1/q")
@@ -123,7 +122,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("b=1@1/q", "k=4@1/p", "n=2@2/r"))
   }
 
-  test("a bucket whose file group was replaced gets another one, which is read") {
+  test("writers after a replacement of a bucket share a new file group") {
     val optimistic = Seq(mode -> "OPTIMISTIC_CONCURRENCY_CONTROL",
       "hoodie.datasource.write.operation" -> "delete_partition")
     write(plain, "k=1@1/p b=1@1/q")
@@ -134,7 +133,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
     assert(slices("q").map(_.fileId) == Seq("00000000-0000-0000-0000-000000000000-1"))
   }
 
-  test("what non-blocking writers cannot do is refused by name, before anything is written") {
+  test("unsupported options of non-blocking writers are refused before anything is written") {
     write(plain, "k=1@1/p")
     def refused(what: String)(work: => Unit): Unit = {
       val error = refusal(work)

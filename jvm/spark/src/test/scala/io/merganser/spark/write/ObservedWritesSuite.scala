@@ -51,7 +51,7 @@ final class ObservedWritesSuite extends TableSuite with LocalSession {
     assert(observed { rows => FrameWrite.append(spark, OpenTable.load(spark, s.toString), options, rows); () } == all)
   }
 
-  test("a write of rows without keys, of a statement, and one that fails report the metrics of their rows") {
+  test("keyless writes, statements and failing writes report the metrics of their rows") {
     val s = faulty("t")
     assert(observed(_.write.format("merganser").option("hoodie.table.name", "t").save(s.toString)) == all)
     val keyed = faulty("u")
@@ -92,7 +92,7 @@ final class ObservedWritesSuite extends TableSuite with LocalSession {
     assert(retries == 1)
   }
 
-  test("listeners see each write, once, and its observed rows as a query of their own") {
+  test("query listeners receive each write once and its observed rows as another query") {
     val seen = new CopyOnWriteArrayList[(String, QueryExecution)]
     val listener = new QueryExecutionListener {
       override def onSuccess(name: String, query: QueryExecution, ns: Long): Unit = { seen.add(name -> query); () }

@@ -34,7 +34,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
   private val load  = "k0@10=a k1@10=b k2@10=c k3@10=d k4@10=e k5@10=f"
   private val batch = "k2@20=C k8@20=g"
 
-  test("an upsert into one of two partitions") {
+  test("an upsert into one of two partitions makes the recorded number of calls") {
     def cost(mergeOnRead: Boolean, bucketed: Boolean) = {
       val options = this.options(mergeOnRead, bucketed)
       costOf(mergeOnRead, bucketed)(upsert(_, Notation.changes(batch), options))
@@ -49,7 +49,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
       "exists" -> 10, "list" -> 10, "mkdirs" -> 4, "open" -> 9, "rename" -> 3, "write" -> 4))
   }
 
-  test("an upsert and the inline compaction after it") {
+  test("an upsert with an inline compaction makes the recorded number of calls") {
     val inline  = Seq("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
     val options = this.options(mergeOnRead = true, bucketed = true) ++ inline
     val cost    = costOf(mergeOnRead = true, bucketed = true)(upsert(_, Notation.changes(batch), options))
@@ -57,7 +57,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
       "mkdirs" -> 8, "open" -> 25, "rename" -> 6, "status" -> 2, "write" -> 11))
   }
 
-  test("a MERGE by the record key") {
+  test("a MERGE by the record key makes the recorded number of calls") {
     frame(Notation.changes(batch)).createOrReplaceTempView("changes")
     val cost = costOf(mergeOnRead = false, bucketed = false) { storage =>
       spark.sql(s"MERGE INTO merganser.`$storage` t USING changes s ON t.k = s.k AND t.part = s.part " +
@@ -85,7 +85,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
     assert((matched.sum, inserted.sum) == ((1, 1)))
   }
 
-  test("a read of one of two partitions") {
+  test("a read of one of two partitions makes the recorded number of calls") {
     val cost = costOf(mergeOnRead = false, bucketed = false) { storage =>
       spark.read.format("merganser").load(storage.toString).where("part = 'p0'").collect()
       ()

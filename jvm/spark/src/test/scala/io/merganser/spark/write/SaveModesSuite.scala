@@ -10,7 +10,7 @@ final class SaveModesSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[1]"
 
-  test("a table that cannot be read exists, for the modes that leave it as it is") {
+  test("save modes that keep an existing table work for an unreadable one") {
     val s       = faulty("t")
     val options = this.options(mergeOnRead = false, bucketed = true)
     upsert(s, Notation.changes("k1@1=a"), options)

@@ -30,9 +30,8 @@ final class SparkFaultsSuite extends TableSuite with FaultPoints {
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: " +
-        "a file system that fails at an operation of an upsert leaves the old table or the new one, " +
-        "and the next write repairs it") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: a " +
+        "failed operation of an upsert leaves the old table or the new one, and the next write repairs it") {
       val options  = this.options(mergeOnRead, bucketed)
       val prepared = prepare(options)
       points(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
@@ -45,9 +44,7 @@ final class SparkFaultsSuite extends TableSuite with FaultPoints {
       }
     }
 
-  test(
-    "a file system that fails at an operation of a compaction leaves the rows as they are, " +
-      "and the next run completes it") {
+  test("a failed operation of a compaction leaves the rows unchanged, and the next run completes it") {
     val options  = this.options(mergeOnRead = true, bucketed = true)
     val prepared = prepare(options, batch)
     def compact(storage: Storage): Unit = {
@@ -64,9 +61,7 @@ final class SparkFaultsSuite extends TableSuite with FaultPoints {
     }
   }
 
-  test(
-    "a file system that fails at an operation of a first write leaves no table, one without rows or the whole one, " +
-      "and the write can be repeated") {
+  test("a failed operation of a first write leaves no, an empty or the whole table, and the write can be repeated") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     def write(storage: Storage): Unit =
       frame(Notation.changes(before.mkString(" "))).write.format("merganser").options(options).save(storage.toString)

@@ -15,9 +15,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   private val several = Map("hoodie.clean.failed.writes.policy" -> "LAZY")
 
-  test(
-    "EAGER: of sessions that upsert at once each succeeds or fails with a conflict, " +
-      "and the rows of those that succeed are there") {
+  test("EAGER: each of two concurrent upserts is committed with its rows or fails with a conflict") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     val table   = faulty("t")
     val written = new java.util.concurrent.ConcurrentLinkedQueue[String]
@@ -33,7 +31,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     assert(Leftovers.of(table).isEmpty)
   }
 
-  test("LAZY: sessions that upsert at once and try again after a conflict lose and double no row") {
+  test("LAZY: concurrent sessions that retry after conflicts lose and duplicate no row") {
     val options = this.options(mergeOnRead = false, bucketed = false) ++ several
     val table   = faulty("t")
     upsert(table, Notation.changes("z1@1=z z2@1=z"), options)
@@ -45,7 +43,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     assert(Leftovers.of(table).isEmpty)
   }
 
-  test("LAZY: sessions that upsert to different file groups at once all succeed") {
+  test("LAZY: concurrent upserts to different file groups all succeed") {
     val options = this.options(mergeOnRead = true, bucketed = true) ++ several
     val table   = faulty("t")
     upsert(table, Notation.changes("z0@1=z z1@1=z"), options)
@@ -57,7 +55,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     assert(Leftovers.of(table).isEmpty)
   }
 
-  test("a session compacts while another one upserts, and every row is there") {
+  test("a compaction beside another session's upserts loses no row") {
     val options = this.options(mergeOnRead = true, bucketed = true) ++ several
     val table   = faulty("t")
     def compact(op: String): Unit = {
@@ -80,8 +78,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   for ((mergeOnRead, file) <- Seq(false -> """[^/]*\.parquet""", true -> """\.[^/]*\.log\.\d+_[\d-]+"""))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, " +
-        "and cannot remove it, is tried again, and one file of it stays") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a retried task that could not remove its file " +
+        "leaves one file") {
       val options = this.options(mergeOnRead, bucketed = true)
       val table   = faulty("t")
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
@@ -95,7 +93,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
       assert(new DirectTable(table, bucketed = true).timeline.completed.size == 2)
     }
 
-  test("a bulk insert whose task is tried again, and leaves a file behind, has each row once") {
+  test("a bulk insert whose retried task left a file behind has each row once") {
     val options =
       this.options(mergeOnRead = false, bucketed = false) + ("hoodie.datasource.write.operation" -> "bulk_insert")
     val table = faulty("t")
@@ -105,7 +103,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   }
 
   for (bucketed <- Seq(true, false); mergeOnRead <- Seq(true, false))
-    test(s"of one commit no two rows have the same sequence number (bucketed $bucketed, merge on read $mergeOnRead)") {
+    test(s"rows of one commit have different sequence numbers (bucketed $bucketed, merge on read $mergeOnRead)") {
       val table   = faulty("t")
       val options = this.options(mergeOnRead, bucketed) + ("hoodie.parquet.small.file.limit" -> "0")
       def seen: Seq[String] =
@@ -123,8 +121,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
       }
     }
 
-  test(
-    "a source that returns other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
+  test("each kind of write evaluates a nondeterministic source once") {
     val made   = spark.sparkContext.longAccumulator
     val differ = udf((_: String) => { made.add(1); java.util.UUID.randomUUID().toString }).asNondeterministic()
     val keys   = (0 to 9).flatMap(i => Notation.changes(s"k$i@1=a"))

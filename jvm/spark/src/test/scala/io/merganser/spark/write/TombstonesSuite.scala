@@ -49,7 +49,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     val kind =
       s"${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table of ${if (bucketed) "buckets" else "files"}"
 
-    test(s"random upserts and deletes of a $kind with services between them: late rows of deleted keys stay deleted") {
+    test(s"late rows of deleted keys stay deleted in a $kind with random writes and services") {
       val random  = new Random(Histories.seed)
       val options = retaining(mergeOnRead, bucketed)
       val state   = mutable.Map.empty[String, Change]
@@ -76,7 +76,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     }
   }
 
-  test("a delete of a key that was never stored refuses the row that comes later") {
+  test("a retained delete of a key that was never stored drops a late row") {
     val options = retaining(mergeOnRead = false, bucketed = false)
     upsert(storage, Seq(row("k0", 1), delete("k2", 5)), options)
     upsert(storage, Seq(row("k2", 4), row("k0", 2)), options)
@@ -85,7 +85,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     assert(rows(storage) == Seq(row("k0", 2), row("k2", 6)).map(_.toString))
   }
 
-  test("a compaction counts the versions of the logs, and not the retained deletes that it merges them with") {
+  test("a compaction counts versions of the logs and not retained deletes") {
     val options = retaining(mergeOnRead = true, bucketed = true)
     upsert(storage, Seq("k0", "k2", "k4").map(row(_, 1)), options)
     upsert(storage, Seq("k0", "k2", "k4").map(delete(_, 5)), options)
@@ -102,7 +102,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     assert(counts() == Seq(0, 1, 2, 1, 0))
   }
 
-  test("a file of nothing but retained deletes is written, read, clustered, and restored to") {
+  test("a file with only retained deletes is written, read, clustered and restored") {
     val options = retaining(mergeOnRead = false, bucketed = false)
     upsert(storage, Seq(row("k0", 1), row("k2", 1)), options)
     upsert(storage, Seq(delete("k0", 5), delete("k2", 5)), options)
@@ -118,7 +118,7 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
     assert(rows(storage) == Seq(row("k2", 7).toString))
   }
 
-  test("a table that is altered retains deletes from then on, and forgets them once it is altered back") {
+  test("altering a table makes it retain deletes, and altering it back makes it forget them") {
     upsert(storage, Seq(row("k0", 1), row("k2", 1)), options(mergeOnRead = false, bucketed = false))
     spark.sql(s"CREATE TABLE retained USING merganser LOCATION '$storage'")
     try {
@@ -177,14 +177,13 @@ final class TombstonesSuite extends TableSuite with FaultPoints {
       assert(rows(storage) == Seq(row("k2", 1), row("k4", 1)).map(_.toString))
     }
 
-  test("a table whose rule compares no ordering values is refused") {
+  test("retaining deletes is refused for a table without ordering fields") {
     val e = intercept[MerganserException](upsert(storage, Seq(row("k0", 1)),
         retaining(mergeOnRead = true, bucketed = false) - "hoodie.table.ordering.fields"))
     assert(e.condition == "TOMBSTONES_NEED_ORDERING")
   }
 
-  test("a table does not have both column rules, under which a late row after a delete is a new one, and deletes to " +
-    "retain") {
+  test("retaining deletes is refused together with column rules") {
     val plain = options(mergeOnRead = false, bucketed = false)
     val rule  = "merganser.rule.column.v" -> "max"
     def refused(action: => Any): String = {

@@ -30,7 +30,7 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     result.counts
   }
 
-  test("a version equal to the stored row is a no-op, and a delete of nothing a tombstone") {
+  test("a version equal to the stored row counts as a no-op, a delete of an unknown key as a tombstone") {
     val event = options(mergeOnRead = false, bucketed = true)
     write(event)(row("k0", 1, "a"), row("k2", 1, "a"), row("k4", 1, "a"), row("k6", 1, "a"))
     val counts = write(event)(row("k0", 1, "a"), row("k2", 1, "b"), row("k4", 2, "a"), delete("k8", 1))
@@ -38,13 +38,13 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     assert(counts.unchanged <= 1)
   }
 
-  test("a batch of nothing but deletes of keys that are not stored counts them, although it writes no file") {
+  test("a batch of deletes of unknown keys counts tombstones although it writes no file") {
     val event = options(mergeOnRead = false, bucketed = false)
     write(event)(row("k0", 1, "a"))
     assert(write(event)(delete("k1", 1), delete("k3", 1)) == MergeCounts(tombstones = 2))
   }
 
-  test("without ordering values a no-op is found by the values alone") {
+  test("without ordering values equal values count as a no-op") {
     val commit = options(mergeOnRead = false, bucketed = true) - "hoodie.table.ordering.fields" +
       ("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")
     write(commit)(row("k0", 1, "a"), row("k2", 1, null))
@@ -52,14 +52,14 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     assert(counts == MergeCounts(updated = 2, unchanged = counts.unchanged, noOps = 1))
   }
 
-  test("a row that the rule made of the stored one and a version is filled") {
+  test("a row that the rule computed from two versions counts as filled") {
     val filling = options(mergeOnRead = false, bucketed = true) + ("merganser.rule.default" -> "last_non_null")
     write(filling)(row("k0", 1, "a"), row("k2", 1, "a"), row("k4", 1, "a"))
     val counts = write(filling)(row("k0", 2, null, "x"), row("k2", 2, "b"), row("k4", 1, null))
     assert((counts.updated, counts.filled, counts.noOps) == ((3L, 3L, 1L)))
   }
 
-  test("a delete that the rule ignores is not late, and one with a smaller ordering value is") {
+  test("a delete that the rule ignores counts as late only with a smaller ordering value") {
     val ignoring = options(mergeOnRead = false, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
       "merganser.rule.delete" -> "ignore")
     write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
@@ -77,7 +77,7 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
       options(mergeOnRead, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1", rule)
     val kind = if (mergeOnRead) "merge-on-read" else "copy-on-write"
 
-    test(s"a dry run counts and names what a delete that the rule ignores does to the rows of a $kind table") {
+    test(s"a dry run shows deletes that the rule ignores as ignored or late, for a $kind table") {
       val ignoring = ofOneBucket("merganser.rule.delete" -> "ignore")
       write(ignoring)(row("k0", 5, "a"), row("k2", 5, "a"))
       val shown = dryRun(ignoring)(delete("k0", 9), delete("k2", 3))
@@ -85,7 +85,7 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
       assert(shown.rows.map(row => row.key -> row.outcome).sorted == Seq("k0" -> "ignored", "k2" -> "late"))
     }
 
-    test(s"a late-arriving version that the rule adds to a row of a $kind table is no tie") {
+    test(s"a late-arriving version added to a row of a $kind table does not count as a tie") {
       val adding = ofOneBucket("merganser.rule.column.v" -> "concat('+')")
       write(adding)(row("k0", 5, "a"), row("k2", 5, "a"))
       val late   = Seq(row("k0", 3, "b"), row("k2", 5, "b"))
@@ -96,7 +96,7 @@ final class WriteCountsSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("an unconditional delete that a class refuses is not late") {
+  test("an unconditional delete that a merger refuses does not count as late") {
     val refusing = options(mergeOnRead = false, bucketed = true) ++ Map("hoodie.bucket.index.num.buckets" -> "1",
       "hoodie.write.record.merge.mode" -> "CUSTOM", "hoodie.write.record.merge.strategy.id" -> UsersClasses.Id,
       "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.Refusing].getName)

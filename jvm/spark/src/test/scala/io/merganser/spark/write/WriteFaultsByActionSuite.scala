@@ -46,8 +46,9 @@ final class WriteFaultsByActionSuite extends TableSuite with FaultPoints {
       more: (String, String)*
   )(work: (Storage, Map[String, String]) => Unit): Unit =
     for ((mergeOnRead, index) <- kinds)
-      test(s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, $index: whichever operation fails, a " +
-        "reader sees the old rows or the new ones, and the next write repairs the table") {
+      test(
+        s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, $index: after any failed operation " +
+          "rows are old or new, and the next write repairs the table") {
         val options = this.options(mergeOnRead, index, more: _*)
         val after   = options - "hoodie.write.table.version"
         everyPoint(prepare(options), after)(work(_, after))
@@ -116,8 +117,8 @@ final class WriteFaultsByActionSuite extends TableSuite with FaultPoints {
 
   for (mergeOnRead <- Seq(cow, mor))
     test(
-      s"a write with its transaction, ${if (mergeOnRead) "merge on read" else "copy on write"}: whichever operation " +
-        "fails, the same write again gives the new rows, once") {
+      s"a write with a transaction, ${if (mergeOnRead) "merge on read" else "copy on write"}: after any failed " +
+        "operation the repeated write stores the rows once") {
       val options = this.options(mergeOnRead, "SIMPLE")
       val numbered =
         options ++ Map("txnAppId" -> "job", "txnVersion" -> "7", operation("insert"))

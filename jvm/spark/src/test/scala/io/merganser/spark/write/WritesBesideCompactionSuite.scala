@@ -69,7 +69,7 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
   }
 
   for ((index, version) <- Seq("SIMPLE" -> "9", "BLOOM" -> "9", "GLOBAL_SIMPLE" -> "9", "SIMPLE" -> "6"))
-    test(s"a key written between the plan of a compaction and its run is found afterwards ($index, version $version)") {
+    test(s"a key written between plan and run of a compaction is found afterwards ($index, version $version)") {
       val settings = options(index, "hoodie.write.table.version" -> version)
       deleted(settings)
       compaction("schedule")
@@ -85,9 +85,7 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
     }
 
   for (version <- Seq("6", "9"))
-    test(
-      "a key of a write that looked it up before a compaction completed, and chose its file afterwards, is found " +
-        s"(version $version)") {
+    test(s"a key looked up before a compaction completed and placed after it is found (version $version)") {
       val settings = options("SIMPLE", "hoodie.write.table.version" -> version)
       deleted(settings)
       compaction("schedule")
@@ -99,7 +97,7 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
     }
 
   for (version <- Seq("6", "9"))
-    test(s"such a write is compared with one that commits after it (version $version)") {
+    test(s"a write placed after a compaction conflicts with a later commit of its key (version $version)") {
       val settings = options("SIMPLE", "hoodie.write.table.version" -> version)
       deleted(settings)
       assert(secondIsRefused("k=2/p", "k=3/p", settings, earlierFirst = true, chooseLate = true))
@@ -127,8 +125,8 @@ final class WritesBesideCompactionSuite extends TableSuite with LocalSession {
     (index, version) <- Seq("SIMPLE" -> "9", "GLOBAL_SIMPLE" -> "9", "SIMPLE" -> "6"); earlierFirst <- Seq(true, false)
   )
     test(
-      "of a write that began before a compaction and one that began after it, the second to commit is refused for a " +
-        s"key of both ($index, version $version, ${if (earlierFirst) "the earlier" else "the later"} one first)") {
+      s"of writes of one key begun before and after a compaction the second is refused ($index, version " +
+        s"$version, ${if (earlierFirst) "the earlier" else "the later"} one first)") {
       val settings = options(index, "hoodie.write.table.version" -> version)
       deleted(settings)
       assert(secondIsRefused("k=2/p", "k=3/p", settings, earlierFirst))

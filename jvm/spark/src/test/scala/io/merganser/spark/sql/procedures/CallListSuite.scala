@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class CallListSuite extends AnyFunSuite {
 
-  test("the list of calls matches them; run io.merganser.spark.sql.procedures.CallList to regenerate it") {
+  test("the list of calls matches the procedures; CallList regenerates it") {
     val list = CallList.file(sys.props.getOrElse("merganser.root", "."))
     assert(Files.exists(list), list)
     assert(new String(Files.readAllBytes(list), UTF_8) == CallList.render)

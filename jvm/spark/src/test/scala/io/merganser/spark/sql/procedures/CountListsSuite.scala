@@ -12,7 +12,7 @@ final class CountListsSuite extends AnyFunSuite {
   /** Counts of different values. */
   private val counts = all.zipWithIndex.foldLeft(MergeCounts()) { case (c, (count, i)) => count.set(c, i + 1L) }
 
-  test("each field of the counts is in the list, and each entry of the list reads and sets its own field") {
+  test("each field of the counts has one entry in the list, which reads and sets that field") {
     assert(counts.productIterator.toSeq.init == all.map(_.in(counts)))
     assert(all.map(_.in(counts)) == all.indices.map(_ + 1L))
     assert(all.map(_.name).distinct == all.map(_.name) && all.forall(_.doc.nonEmpty))
@@ -29,7 +29,7 @@ final class CountListsSuite extends AnyFunSuite {
       Seq("inserted", "updated", "unchanged", "deleted", "late", "ties", "appended"))
   }
 
-  test("each decision of a merge is one count, a tie and a refused version two") {
+  test("each outcome of a merge adds to one count, a tie and a refused version to two") {
     import Outcome._
     val counted = Seq(Unchanged, Late, Updated, Inserted, Deleted, Absent, Refused, Tied, Added, Ignored, Rowless,
       Appended, Uncounted).map { decision =>

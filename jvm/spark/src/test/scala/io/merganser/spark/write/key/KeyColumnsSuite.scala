@@ -66,7 +66,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
   private def key(config: TableConfig, values: (String, Any)*): String  = texts(config, values: _*)._1
   private def path(config: TableConfig, values: (String, Any)*): String = texts(config, values: _*)._2
 
-  test("a single key is the value's text") {
+  test("a single key is its value as a string") {
     val expected = Seq("id" -> "3", "s" -> "x", "big" -> "7", "sm" -> "4", "f" -> "1.5", "d" -> "1.0E10", "b" -> "true",
       "day" -> "2024-01-02",
       "dec" -> "0.00000000", "ts" -> "1704164645678901", "ntz" -> "1704164645678901", "inner.a" -> "in")
@@ -76,14 +76,14 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(key(table("ts"), "ts" -> Instant.parse("1969-12-31T23:59:59.999999Z")) == "-1")
   }
 
-  test("several key columns are named, in the table's order, with words for null and empty") {
+  test("a composite key has names in the table's order and placeholders for null and empty") {
     assert(key(table("id,s")) == "id:3,s:x")
     assert(key(table("s,id"), "s" -> null) == "s:__null__,id:3")
     assert(key(table("s,id"), "s" -> "") == "s:__empty__,id:3")
     assert(key(table("id,s"), "s" -> "a,b:c") == "id:3,s:a,b:c")
   }
 
-  test("a complex generator names its one key column, and on older tables does not when they say so") {
+  test("a complex generator names a single key column, except on older tables with that setting") {
     assert(key(table("id", "s,big")) == "id:3")
     val older =
       table("id", "s,big", "hoodie.write.table.version" -> "8", "hoodie.write.complex.keygen.new.encoding" -> "true")
@@ -91,7 +91,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(key(table("id", "s,big", "hoodie.write.table.version" -> "8")) == "id:3")
   }
 
-  test("without partitions a complex generator still names its key column, a plain one does not") {
+  test("without partitions a complex generator names its key column and a plain one does not") {
     assert(texts(table("id", "",
         "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.ComplexKeyGenerator")) == (("id:3",
       "")))
@@ -101,14 +101,14 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(texts(table("id,s")) == (("id:3,s:x", "")))
   }
 
-  test("the generator for global deletes names a single key column on every version, and has no partitions") {
+  test("the generator for global deletes names a single key column and makes no partitions") {
     val names = Seq("GlobalDeleteKeyGenerator", "GlobalAvroDeleteKeyGenerator")
     for (name <- names; version <- Seq("6", "8", "9"))
       assert(texts(table("id", "", "hoodie.write.table.version" -> version,
             "hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name")) == (("id:3", "")), name)
   }
 
-  test("a key that is null or empty is null, and a composite one when all its parts are") {
+  test("a key is null if its value, or each of its parts, is null or empty") {
     assert(key(table("s"), "s" -> null) == null)
     assert(key(table("s"), "s" -> "") == null)
     assert(key(table("id"), "id" -> null) == null)
@@ -116,21 +116,21 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(key(table("id", "s,big"), "id" -> null) == null)
   }
 
-  test("timestamps read as logical ones are text in the JVM's zone, cut to milliseconds") {
+  test("logical timestamps in keys are strings in the JVM's zone, truncated to milliseconds") {
     val logical = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "true"
     val at      = Instant.parse("2024-01-02T03:04:05.678901Z")
     assert(key(table("ts", "", logical), "ts" -> at) == new Timestamp(at.toEpochMilli).toString)
     assert(key(table("ntz", "", logical)) == "1704164645678901")
   }
 
-  test("a partition path has one level a column, plain or hive style") {
+  test("a partition path has one level per column, plain or hive style") {
     assert(path(table("id", "s")) == "x")
     assert(path(table("id", "s,day")) == "x/2024-01-02")
     assert(path(table("id", "s,day",
         "hoodie.datasource.write.hive_style_partitioning" -> "true")) == "s=x/day=2024-01-02")
   }
 
-  test("a null or empty partition value is the default partition") {
+  test("a null or empty partition value becomes the default partition") {
     for (value <- Seq[Any](null, "")) {
       assert(path(table("id", "s"), "s" -> value) == "__HIVE_DEFAULT_PARTITION__")
       assert(path(table("id", "s", "hoodie.datasource.write.hive_style_partitioning" -> "true"),
@@ -140,7 +140,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     }
   }
 
-  test("url encoding escapes what paths cannot hold and leaves the rest") {
+  test("url encoding escapes only characters that paths cannot contain") {
     val encoded = table("id", "s", "hoodie.datasource.write.partitionpath.urlencode" -> "true")
     assert(path(encoded, "s" -> "x:y,z/=%") == "x%3Ay,z%2F%3D%25")
     assert(path(encoded, "s" -> "a b,}ä€") == "a b,}ä€")
@@ -156,8 +156,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     ours.exists(_.condition == "PARTITION_PATH_INVALID")
   }
 
-  test(
-    "a partition value cannot lead out of the table, nor be a name that is not looked into, at any level of a path") {
+  test("a partition value that leads out of the table or names a hidden folder is refused") {
     val both = Seq("hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.partitionpath.urlencode")
     val reserved = Seq("..", ".", ".hoodie", ".Trash", ".snapshot", ".hoodie_partition_metadata", ".a.crc")
     for (name <- reserved ++ reserved.map("a/" + _) ++ Seq("a/../b", ".Trash/a", "/a", "a/", "a//b")) {
@@ -200,8 +199,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "PARTITION_TIME_UNREADABLE"))
   }
 
-  test(
-    "a time-based partition has the input's and the output's zone, and formats split at the configured delimiter") {
+  test("a time-based partition uses the zones of input and output and the configured delimiter") {
     def zone(name: String, zone: String) = s"hoodie.keygen.timebased.$name" -> zone
     val format                           = zone("input.dateformat", "yyyy-MM-dd HH:mm")
     val text                             = "s" -> "2024-01-02 00:30"
@@ -215,7 +213,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(path(timed("DATE_STRING", "s", "yyyy", several: _*), "s" -> "2023,01") == "2023")
   }
 
-  test("a time zone may have any name that java.util knows, and another one is refused by name") {
+  test("every time zone of java.util is accepted and an unknown one is refused by name") {
     def in(zone: String) = path(timed("EPOCHMILLISECONDS", "big", "HH", "hoodie.keygen.timebased.timezone" -> zone),
       "big" -> 0L)
     assert(Seq("UTC", "GMT", "GMT+8:00", "+08:00", "Asia/Tokyo", "PST").map(in) == Seq("00", "00", "08", "08", "09",
@@ -224,7 +222,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'Mars'"))
   }
 
-  test("a null time is one millisecond after 1970 began") {
+  test("a null time is formatted as one millisecond after 1970 began") {
     assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd HH:mm:ss.SSS"),
       "big" -> null) == "1970/01/01 00:00:00.001")
   }
@@ -236,7 +234,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "big" -> 1700000000000L) == "big=2023%2F11%2F14")
   }
 
-  test("a time-based partition whose column became a string has the paths of its numbers") {
+  test("a time-based column that became a string gives the paths of its numbers") {
     val format = "hoodie.keygen.timebased.input.dateformat"
     // A new table needs the format; one whose column was a number has none.
     def numbers(kind: String, field: String, output: String, more: (String, String)*) = {
@@ -254,7 +252,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(texts.contains("PARTITION_TIME_UNREADABLE") && texts.contains("it is no number, as UNIX_TIMESTAMP has it"))
   }
 
-  test("timestamps in paths have the form of the table's paths, whatever form those of its keys have") {
+  test("timestamps in paths keep the form of the table's paths, independent of its keys") {
     val at = "ts" -> Instant.parse("2024-01-05T18:00:00.789Z")
     def in(form: String, more: (String, String)*) =
       table("ts", "s,ts", more: _*).copy(properties =
@@ -278,7 +276,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(TimestampLevel.of("__HIVE_DEFAULT_PARTITION__").isEmpty)
   }
 
-  test("values that have the key or the path of others are found, and no others") {
+  test("only values whose key or path another value has count as ambiguous") {
     def found(config: TableConfig, values: (String, Any)*): (Boolean, Boolean) = {
       val cells = schema.fieldNames.zip(row).map { case (name, cell) => values.toMap.getOrElse(name, cell) }
       val rows  = spark.createDataFrame(Seq(Row(cells.toSeq: _*)).asJava, schema)

@@ -22,18 +22,18 @@ class LoggedVersionsSuite extends AnyFunSuite {
     Iterator.continually(log).takeWhile(_.next()).map(_.record).map(Notation.read(_).toString).mkString(" ")
   }
 
-  test("a missing ordering value is that of the row by then, as the table's rule has it") {
+  test("a missing ordering value is taken from the row at that point by the table's rule") {
     val versions = "k1@5=a,_ k1@_=b,_"
     assert(completed(EventTimeRule(_), "k1@10=s", versions) == "k1@5=a,_ k1@10=b,_")
     assert(completed(OverwriteWithLatest.rule(_, Nil), "k1@10=s", versions) == "k1@5=a,_ k1@5=b,_")
     assert(completed(EventTimeRule(_), "k1@10=s", "k1@12=a,_ k1@_=b,_") == "k1@12=a,_ k1@12=b,_")
   }
 
-  test("after a delete with an ordering value none is known") {
+  test("after a delete with an ordering value a missing one stays missing") {
     assert(completed(EventTimeRule(_), "k1@10=s", "k1@11- k1@_=b,_") == "k1@11- k1@_=b,_")
   }
 
-  test("a key that no reader sees gets a full row first") {
+  test("an inserting partial version of an invisible key is logged as a full row") {
     assert(completed(EventTimeRule(_), "", "k1@5+=a,_ k1@_+=b,_") == "k1@5=a k1@5+=b,_")
     assert(completed(EventTimeRule(_), "k1@10=s", "k1- k1@5+=a,_") == "k1- k1@5=a")
   }

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class DirectPartitionsSuite extends AnyFunSuite {
 
-  test("Spark's hash partitioning sends each salt to the partition it was made for") {
+  test("Spark's hash partitioning sends each salt to its intended partition") {
     for (count <- Seq(1, 2, 3, 7, 8, 64, 200, 1000)) {
       val reached = DirectPartitions.salts(count).toSeq.map { salt =>
         HashPartitioning(Seq(Literal(salt)), count).partitionIdExpression.eval().asInstanceOf[Int]

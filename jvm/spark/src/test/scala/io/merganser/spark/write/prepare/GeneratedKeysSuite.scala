@@ -24,12 +24,12 @@ class GeneratedKeysSuite extends AnyFunSuite with BeforeAndAfterAll {
   private def keys(frame: org.apache.spark.sql.DataFrame): Map[Int, String] =
     GeneratedKeys.added(spark, frame, instant).collect().map(r => r.getInt(0) -> r.getString(r.length - 1)).toMap
 
-  test("rows in a known order get the numbers of their partition and row") {
+  test("rows in a known order get keys with the numbers of partition and row") {
     val found = keys(spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema))
     assert(found(0) == s"${instant}_0_0" && found(19) == s"${instant}_0_19" && found(20) == s"${instant}_1_0")
   }
 
-  test("rows that come in another order when their task runs again get the same keys") {
+  test("rows in another order after a task's retry get the same keys") {
     val shuffled = spark.sparkContext.parallelize(rows, 4).keyBy(_.getInt(0)).partitionBy(new HashPartitioner(3))
     val random   = shuffled.mapPartitions(it => Random.shuffle(it.map(_._2).toVector).iterator)
     val frame    = spark.createDataFrame(random, schema)
@@ -38,7 +38,7 @@ class GeneratedKeysSuite extends AnyFunSuite with BeforeAndAfterAll {
     (1 to 3).foreach(_ => assert(keys(frame) == first))
   }
 
-  test("rows of stored rows get no key") {
+  test("rows with a stored key get no generated key") {
     val frame = spark.sql(s"SELECT CAST(id AS INT) id, IF(id = 1, 'stored', null) AS ${WriteRow.StoredKey.name} " +
       "FROM range(0, 3, 1, 1)")
     assert(keys(frame) == Map(0 -> s"${instant}_0_0", 1 -> null, 2 -> s"${instant}_0_1"))

@@ -30,13 +30,13 @@ final class KeyHashesSuite extends AnyFunSuite {
       ("many of each of two tasks", hashes(0 until 2 * most) ++ hashes(2 * most until 4 * most), 0 until 4 * most)
     )
   )
-    test(s"every key of a batch passes, and few others: $what") {
+    test(s"the hashes of a batch match all of its keys and few others: $what") {
       assert(passed(sum, keys) == keys.length)
       val others = passed(sum, keys.length until keys.length + 10000)
       if (keys.length <= most) assert(others == 0) else assert(others < 400)
     }
 
-  test("a batch without rows has no key") {
+  test("the hashes of an empty batch match no key") {
     assert(passed(hashes(0 until 0), 0 until 100) == 0)
   }
 }

@@ -76,8 +76,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
   for (mergeOnRead <- Seq(false, true))
     test(
-      s"of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with Bloom filters the files are read " +
-        "that have a key, though the ranges of all include it") {
+      s"a lookup in a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with Bloom filters reads " +
+        "only the files that have a key") {
       val path = folder.resolve("t").toString
       val options = this.options(mergeOnRead, "k") ++
         Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")
@@ -95,7 +95,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       assert(found.flatten.map(_.stored) == Seq(Some("new p0")) && counts.read == 1)
     }
 
-  test("ranges and filters of base files are read once: a file that they rule out is opened no second time") {
+  test("ranges and filters of base files are read once, and an excluded file is not opened again") {
     val path = faulty("t").toString
     val options = this.options(mergeOnRead = false, "k") ++
       Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")
@@ -112,9 +112,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
     test(
-      s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with " +
-        s"${if (isComposite) "two key columns" else "one key column"}: what is looked up by key and path, " +
-        "and by key alone, is what a map holds") {
+      s"lookups in a random ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with " +
+        s"${if (isComposite) "two key columns" else "one key column"} return the rows of the model") {
       val seed    = Histories.seed
       val random  = new Random(seed)
       val path    = folder.resolve("t").toString
@@ -164,7 +163,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       }
     }
 
-  test("a key that a log deletes is not stored, but has the slice of its tombstone") {
+  test("a lookup of a key deleted in a log returns no row but the slice of its tombstone") {
     val path = folder.resolve("t").toString
     write(path, Seq(Stored("a", 1, "a1", "p0"), Stored("b", 1, "b1", "p0")), "insert", options(mergeOnRead = true, "k"))
     write(path, Seq(Stored("a", 1, "", "p0")), "delete", options(mergeOnRead = true, "k"))
@@ -174,7 +173,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     assert(lookUp(path, Seq("p1" -> "a"), byPath = false)._1.flatten.map(f => (f.slice, f.stored)) == Seq((0, None)))
   }
 
-  test("a key that only logs contain is stored") {
+  test("a lookup finds a key that only logs contain") {
     val path = folder.resolve("t").toString
     val bucketed =
       options(mergeOnRead = true, "k") ++ Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "1")
@@ -184,9 +183,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     assert(lookUp(path, Seq("p9" -> "z"), byPath = false, new StructType)._1.flatten.map(_.stored) == Seq(Some("")))
   }
 
-  test(
-    "of 300 files in key order a source with keys in three reads three, " +
-      "and one that names a partition reads that one's") {
+  test("a source with keys in three of 300 files reads three, and in one partition only its files") {
     val path = folder.resolve("t").toString
     val rows = (0 until 3000).map(i => Stored(f"k$i%05d", 1, s"v$i", "p0"))
     write(path, rows, "bulk_insert",

@@ -12,7 +12,7 @@ final class RunningTasksSuite extends AnyFunSuite with LocalSession {
 
   override protected def master: String = "local[2]"
 
-  test("when a job has failed, its other tasks have ended, so that a rollback meets all of their files") {
+  test("a failed job ends only after its other tasks have ended") {
     val rows = spark.sparkContext.parallelize(Seq(0, 1), 2)
     intercept[SparkException] {
       Partitions.collect(rows) { found =>

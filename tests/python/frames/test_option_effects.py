@@ -31,7 +31,7 @@ TASKS = HERE + "test_an_operation_runs_the_configured_number_of_tasks"
 SETTINGS = "test_frame_tables.py::test_a_new_table_stores_its_settings_in_hoodie_properties"
 TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
 ZONES = "KeyColumnsSuite.scala::a time-based partition uses the zones of input and output and the configured delimiter"
-HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
+HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the missed heartbeats its followers allow"
 STRATEGIES = "CompactionSelectionSuite.scala::"
 MERGERS = "test_custom_mergers.py::"
 INCREMENTAL = "test_incremental.py::"
@@ -69,7 +69,7 @@ SEEN = {
     "hoodie.table.ordering.fields": RULES + "test_several_ordering_fields_are_compared_one_after_the_other",
     "hoodie.write.record.merge.mode": "test_partial_writes.py::test_under_commit_time_each_partial_row_overwrites_its",
     "hoodie.table.cdc.enabled": CHANGE_DATA + "test_each_commit_has_its_changes_with_the_rows_before_and_after",
-    "hoodie.table.cdc.supplemental.logging.mode": "GroupChangesSuite.scala::a table of any mode of change files",
+    "hoodie.table.cdc.supplemental.logging.mode": "GroupChangesSuite.scala::every mode of change files gives the same",
     "spark.merganser.read.changeImages": CHANGE_DATA + "test_sql_and_frames_read_change_data_as_hudi_names_it",
     "spark.merganser.read.changeReason": CHANGE_DATA + "test_each_commit_has_its_changes_with_the_rows_before",
     "hoodie.record.merge.mode": "test_sql_tables.py::test_create_table_stores_tblproperties_in_hoodie_properties",
@@ -182,8 +182,8 @@ SEEN = {
     "hoodie.clustering.plan.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
     "hoodie.clustering.execution.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
     "hoodie.clustering.updates.strategy": "test_clustering.py::test_an_update_beside_a_planned_clustering_conflicts",
-    "hoodie.clustering.enable.expirations": RUNS + "a clustering of a process that died in it is rolled back",
-    "hoodie.clustering.expiration.threshold.mins": RUNS + "a clustering of a process that died in it is rolled back",
+    "hoodie.clustering.enable.expirations": RUNS + "a dead inline clustering is rolled back by a write, and a planned",
+    "hoodie.clustering.expiration.threshold.mins": RUNS + "a dead inline clustering is rolled back by a write, and a",
     "hoodie.clustering.preserve.commit.metadata": CLUSTERED + "a write runs or schedules a clustering after the",
     "hoodie.layout.optimize.strategy": CLUSTERED + "files roll at the target size",
     "hoodie.layout.optimize.curve.build.method": CLUSTERED + "files roll at the target size",
@@ -208,7 +208,7 @@ SEEN = {
     "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a conflicting write is retried from the",
     "spark.merganser.write.txnAppId": TRANSACTIONS,
     "spark.merganser.write.txnVersion": TRANSACTIONS,
-    "spark.merganser.write.txnRetentionHours": "AppTransactionsSuite.scala::an application that has not written for",
+    "spark.merganser.write.txnRetentionHours": "AppTransactionsSuite.scala::an application idle for the configured",
     "spark.merganser.write.dryRun": DRY_RUNS,
     "spark.merganser.write.dryRun.rows": DRY_RUNS,
     "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",
@@ -255,7 +255,7 @@ SEEN = {
     "hoodie.clean.trigger.strategy": CLEANING + "test_a_clean_reads_its_policy_from_the_table_and_from_older_names",
     "hoodie.clean.trigger.max.commits": CLEANING + "test_a_clean_reads_its_policy_from_the_table_and_from_older_names",
     "hoodie.clean.incremental.enabled": "CleaningScopeSuite.scala::a clean lists the partitions in which files were",
-    "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
+    "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::an unknown property refuses writing",
     "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_write_to_a_table_with_a_record_index_is",
     "spark.merganser.write.dropMetadataTable": "test_foreign_tables.py::test_a_write_to_a_table_with_a_record_index",
     "hoodie.upsert.shuffle.parallelism": TASKS,

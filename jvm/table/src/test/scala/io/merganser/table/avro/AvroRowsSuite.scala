@@ -40,7 +40,7 @@ class AvroRowsSuite extends AnyFunSuite {
     decode(bytes, schema, new StructType().add("v", to)).head
   }
 
-  test("random rows of every type come back as they were, and Avro's own reader consumes the same bytes") {
+  test("random rows of every type are read back, and Avro's own reader consumes the same bytes") {
     val seed   = System.nanoTime()
     val random = new Random(seed)
     val schema = Rows.everyType
@@ -64,7 +64,7 @@ class AvroRowsSuite extends AnyFunSuite {
     }
   }
 
-  test("a copy of a row that was read keeps its values when the next is read") {
+  test("a copied row keeps its values when the next is read") {
     val schema = Rows.everyType
     val avro   = AvroSchemas.toAvro(schema, "t")
     val reader = new AvroRowReader(avro, schema, "test")
@@ -79,7 +79,7 @@ class AvroRowsSuite extends AnyFunSuite {
     assert(copies.map(Rows.plain(_, schema)) == rows.map(Rows.plain(_, schema)))
   }
 
-  test("columns are found by name, in any order; others are skipped, absent ones are null and not provided") {
+  test("columns are matched by name in any order, and missing ones are null and not provided") {
     val schema  = Rows.everyType
     val avro    = AvroSchemas.toAvro(schema, "t")
     val random  = new Random(3)
@@ -95,7 +95,7 @@ class AvroRowsSuite extends AnyFunSuite {
     }
   }
 
-  test("a struct that gained and lost fields reads by name, inside arrays too") {
+  test("a struct with added and dropped fields is read by name, inside arrays too") {
     val old  = new StructType().add("a", IntegerType).add("b", StringType)
     val now  = new StructType().add("b", StringType).add("c", LongType).add("a", LongType)
     val from = new StructType().add("s", old).add("l", ArrayType(old))
@@ -107,7 +107,7 @@ class AvroRowsSuite extends AnyFunSuite {
       Seq(Seq(Seq[Any]("y", null, 2L), null, Seq[Any](null, null, 3L)), Seq[Any]("x", null, 1L)))
   }
 
-  test("stored types widen to the requested ones") {
+  test("stored types are widened to the requested ones") {
     assert(one("\"int\"", 7, LongType) == 7L)
     assert(one("\"int\"", 7, ByteType) == 7.toByte)
     assert(one("\"int\"", 7, FloatType) == java.lang.Float.floatToIntBits(7f))
@@ -127,7 +127,7 @@ class AvroRowsSuite extends AnyFunSuite {
       java.nio.ByteBuffer.wrap(Array[Byte](-1, 56)), DecimalType(7, 3)) == new java.math.BigDecimal("-2.000"))
   }
 
-  test("unions read in either order, and with more than one type where the types fit") {
+  test("unions are read in either order, and with more than one type where the types fit") {
     assert(one("""["int","null"]""", null, IntegerType) == null)
     assert(one("""["int","null"]""", 4, IntegerType) == 4)
     assert(one("""["null","int"]""", 4, IntegerType) == 4)
@@ -135,7 +135,7 @@ class AvroRowsSuite extends AnyFunSuite {
     assert(one("""["null","int","long"]""", 4, LongType) == 4L)
   }
 
-  test("enums read as strings") {
+  test("enums are read as strings") {
     val json =
       """{"type":"record","name":"r","fields":[{"name":"v","type":{"type":"enum","name":"e","symbols":["A","B"]}}]}"""
     val e               = AvroSchemas.parse(json)
@@ -161,7 +161,7 @@ class AvroRowsSuite extends AnyFunSuite {
     }
   }
 
-  test("null in a column that takes none is an error that names it") {
+  test("null in a column without nulls is an error that names the column") {
     val schema = new StructType().add("s", new StructType().add("v", IntegerType, nullable = false))
     val error =
       intercept[IllegalStateException](encode(Rows.row(Rows.row(null)), schema, AvroSchemas.toAvro(schema, "t")))

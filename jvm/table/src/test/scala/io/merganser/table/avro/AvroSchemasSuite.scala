@@ -12,7 +12,7 @@ class AvroSchemasSuite extends AnyFunSuite {
     (error.condition, error.parameters("column"))
   }
 
-  test("the record schema is spelled as the format has it: names, namespaces, null unions, logical types") {
+  test("the record schema has the format's names, namespaces, null unions and logical types") {
     val schema = StructType(Seq(
         StructField("id", LongType, nullable = false),
         StructField("price", DecimalType(10, 2)),
@@ -38,7 +38,7 @@ class AvroSchemasSuite extends AnyFunSuite {
     assert(AvroSchemas.toAvro(schema, "trips").toString == expected)
   }
 
-  test("columns of every type come back from their Avro schema, byte and short as int") {
+  test("columns of every type are read back from their Avro schema, byte and short as int") {
     val json = AvroSchemas.toAvro(Rows.everyType, "t").toString
     assert(AvroSchemas.toSpark(AvroSchemas.parse(json)) == AvroSchemas.stored(Rows.everyType))
     assert(AvroSchemas.stored(Rows.everyType)("byte_").dataType == IntegerType)
@@ -55,7 +55,7 @@ class AvroSchemasSuite extends AnyFunSuite {
     assert(AvroSchemas.toSpark(AvroSchemas.toAvro(schema, "t")).map(_.dataType) == Seq(StringType, StringType))
   }
 
-  test("a table name that Avro cannot hold is spelled around") {
+  test("a table name that Avro does not allow is escaped") {
     val schema = AvroSchemas.toAvro(StructType(Seq(StructField("a", IntegerType))), "my-table")
     assert(schema.getFullName == "hoodie.my__table.my__table_record")
   }
@@ -70,7 +70,7 @@ class AvroSchemasSuite extends AnyFunSuite {
     assert(condition(new StructType().add("e", new StructType())) == (("UNSUPPORTED_TYPE", "e")))
   }
 
-  test("column names that Avro cannot hold are refused, nested ones too") {
+  test("column names that Avro does not allow are refused, nested ones too") {
     Seq("a b", "1a", "", "a.b", "a-b").foreach { name =>
       assert(condition(new StructType().add(name, IntegerType)) == (("UNSUPPORTED_COLUMN_NAME", name)))
       val nested = new StructType().add("s", new StructType().add(name, IntegerType))
@@ -88,11 +88,11 @@ class AvroSchemasSuite extends AnyFunSuite {
     }
   }
 
-  test("bytes for a precision are the least that hold it") {
+  test("a decimal is stored in the fewest bytes for its precision") {
     assert(Seq(1, 2, 3, 9, 10, 18, 19, 38).map(AvroSchemas.bytesForPrecision) == Seq(1, 1, 2, 4, 5, 8, 9, 16))
   }
 
-  test("defaults other than null stay in the schema of a table whose columns are not nullable") {
+  test("a schema of columns without nulls keeps defaults other than null") {
     val fields = Seq(""""int", "default": 5""", """"long", "default": 100000""", """"string", "default": "x"""",
       """"boolean", "default": true""", """"double", "default": 1.5""", """"float", "default": 2.5""")
     val json = fields.zipWithIndex.map { case (field, i) => s"""{"name": "c$i", "type": $field}""" }

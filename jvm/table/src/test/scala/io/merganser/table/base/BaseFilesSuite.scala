@@ -56,7 +56,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   private def keyed(keys: Seq[String]): Iterator[InternalRow] =
     keys.iterator.map(key => Rows.stored("001", key, "p", "f.parquet")(key.hashCode.toLong, s"name of $key"))
 
-  test("random rows of every type come back from rows and from batches") {
+  test("random rows of every type are read back in rows and in batches") {
     val seed    = Histories.seed
     val rows    = { val random = new Random(seed); Seq.fill(5000)(Rows.random(Rows.everyType, random)) }
     val written = write("f.parquet", Rows.everyType, rows.iterator)
@@ -68,7 +68,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("the file's columns have the forms the format names") {
+  test("the file's columns have the Parquet types of the format") {
     write("f.parquet", Rows.everyType, Iterator(Rows.random(Rows.everyType, new Random(1))))
     val schema = BaseFileFooter.read(conf, path("f.parquet")).schema.toString
     Seq(
@@ -84,7 +84,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     ).foreach(part => assert(schema.contains(part), schema))
   }
 
-  test("the footer has the smallest and largest key, and is marked sorted when the rows came in unsigned byte order") {
+  test("the footer has the key range and is marked sorted if keys came in unsigned byte order") {
     val written = write("a.parquet", columns, keyed(Seq("", "a", "a", "b", "z", "é", "€", "😀")))
     val footer  = BaseFileFooter.read(conf, path("a.parquet"), size("a.parquet"))
     assert(written.isSorted && footer.isSorted && footer.rowCount == 8)
@@ -104,7 +104,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(footer.minKey == Some("0") && footer.maxKey == Some("d"))
   }
 
-  test("another file's footer is not believed to be sorted") {
+  test("another writer's file does not count as sorted") {
     write("a.parquet", columns, keyed(Seq("a", "b")))
     java.nio.file.Files.move(folder.resolve("a.parquet"), folder.resolve("b.parquet"))
     val moved = BaseFileFooter.read(conf, path("b.parquet"))
@@ -119,7 +119,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
       (1 to 100).forall(i => filter.mayContain(i.toString)) && !(101 to 200).forall(i => filter.mayContain(i.toString)))
   }
 
-  test("columns are read in the requested order; one that the file lacks is null, nested ones too") {
+  test("columns are read in the requested order, and missing ones, nested too, are null") {
     val old = new StructType().add("s", new StructType().add("a", IntegerType)).add("x", IntegerType)
     val now = new StructType().add("gone", StringType).add("x", IntegerType)
       .add("s", new StructType().add("b", StringType).add("a", IntegerType)).add("l", ArrayType(IntegerType))
@@ -128,12 +128,12 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(read("f.parquet", now) == expected && readBatches("f.parquet", now) == expected)
   }
 
-  test("no columns at all still count the rows") {
+  test("a read of no columns returns every row") {
     write("f.parquet", columns, keyed((1 to 10000).map(_.toString)))
     assert(read("f.parquet", new StructType()).size == 10000)
   }
 
-  test("a column that was widened is read as the wider type, in rows and in batches, and filters on it prune nothing") {
+  test("a widened column is read as the wider type, and filters on it prune nothing") {
     val old = new StructType().add("i", IntegerType).add("f", FloatType).add("d", DateType).add("b", BinaryType)
       .add("s", new StructType().add("i", IntegerType)).add("l", ArrayType(IntegerType))
       .add("c", DecimalType(5, 2)).add("k", StringType)
@@ -155,7 +155,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(readBatches("f.parquet", now) == expected)
   }
 
-  test("a struct that has none of the requested fields is not null for that, in arrays and map values neither") {
+  test("a struct without any requested field stays non-null, in arrays and map values too") {
     val inner = new StructType().add("deep", new StructType().add("a", IntegerType))
     val old   = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
     val next  = new StructType().add("b", LongType)
@@ -179,7 +179,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(read("f.parquet", now) == expected && readBatches("f.parquet", now) == expected)
   }
 
-  test("a filter on a nested field that was widened, or that the file lacks, loses no row") {
+  test("a filter on a widened or missing nested field loses no row") {
     val old = new StructType().add("s", new StructType().add("i", IntegerType).add("k", IntegerType))
     val now = new StructType().add("s", new StructType().add("i", LongType).add("k", IntegerType).add("n", StringType))
     write("f.parquet", old, Iterator(Rows.row(Rows.row(1, 2)), Rows.row(Rows.row(3, 4))))
@@ -205,7 +205,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(read("f.parquet", columns, Seq(IsNotNull("nobody"))).size == 20000)
   }
 
-  test("of large row groups only pages with a match are read, small ones are read as a whole") {
+  test("a filter reads only matching pages of large row groups and small ones as a whole") {
     val keys = (0 until 50000).map(i => f"$i%06d")
     def found(name: String, bytes: Int): Int = {
       val random = new Random(1)
@@ -218,7 +218,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(ofLarge > 0 && ofLarge < 50000)
   }
 
-  test("a filter that no row group satisfies returns none, a negated one too") {
+  test("a filter or negated filter that no row group satisfies returns no row") {
     write("f.parquet", columns, keyed(Seq("b", "c")))
     assert(read("f.parquet", columns, Seq(EqualTo("_hoodie_record_key", "a"))).isEmpty)
     assert(read("f.parquet", columns, Seq(Not(LessThan("_hoodie_record_key", "d")))).isEmpty)
@@ -237,7 +237,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(parts.forall(_.nonEmpty) && parts.flatten == keys)
   }
 
-  test("an aborted file is gone, and a file that exists is not overwritten") {
+  test("an aborted file is deleted, and an existing file is not overwritten") {
     val writer = new BaseFileWriter(conf, path("f.parquet"), columns)
     keyed(Seq("a")).foreach(writer.write)
     assert(writer.estimatedBytes > 0)
@@ -247,9 +247,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     intercept[FileAlreadyExistsException](new BaseFileWriter(conf, path("f.parquet"), columns))
   }
 
-  test(
-    "dates before the Gregorian calendar come back as they were, " +
-      "and the file names the Spark version that indicates it to readers") {
+  test("dates before the Gregorian calendar are read back, and the footer has the Spark version") {
     val schema = new StructType().add("d", DateType).add("t", TimestampType)
     write("f.parquet", schema, Iterator(Rows.row(-400000, -40000000000000000L)))
     assert(read("f.parquet", schema) == Seq(Seq(-400000, -40000000000000000L)))
@@ -264,7 +262,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("lists of two levels, as other writers make them, are read like those of three") {
+  test("two-level lists of other writers are read like three-level ones") {
     val schema = MessageTypeParser.parseMessageType(
       """message r {
         |  optional group ints (LIST) { repeated int32 array; }
@@ -293,7 +291,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(read("f.parquet", columns) == expected && readBatches("f.parquet", columns) == expected)
   }
 
-  test("an encoding that the vectorized reader may not know is read row by row") {
+  test("a file with an encoding unknown to the vectorized reader is read row by row") {
     val schema = MessageTypeParser.parseMessageType("message r { required double d; optional binary s (STRING); }")
     val rows   = new SimpleGroupFactory(schema)
     val writer =

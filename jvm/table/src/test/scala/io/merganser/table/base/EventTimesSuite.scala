@@ -15,7 +15,7 @@ class EventTimesSuite extends AnyFunSuite {
 
   private def text(value: String): Option[Long] = millis(StringType, UTF8String.fromString(value))
 
-  test("timestamps count to the millisecond below, dates from their midnight in UTC") {
+  test("timestamps are rounded down to milliseconds, and dates start at midnight in UTC") {
     assert(millis(TimestampType, 1700000000123999L).contains(1700000000123L))
     assert(millis(TimestampType, -1L).contains(-1L))
     assert(millis(TimestampNTZType, 1500L).contains(1L))
@@ -23,7 +23,7 @@ class EventTimesSuite extends AnyFunSuite {
     assert(millis(DateType, -1).contains(-86400000L))
   }
 
-  test("a number of ten digits counts seconds, any other milliseconds") {
+  test("a number of ten digits is read as seconds, any other as milliseconds") {
     assert(millis(LongType, 1700000000123L).contains(1700000000123L))
     assert(millis(LongType, 1700000000L).contains(1700000000000L))
     assert(millis(IntegerType, 1700000000).contains(1700000000000L))
@@ -32,7 +32,7 @@ class EventTimesSuite extends AnyFunSuite {
     assert(millis(ShortType, 7.toShort).contains(7L) && millis(ByteType, 7.toByte).contains(7L))
   }
 
-  test("text is read as a number, else as a date or timestamp in UTC, and what is neither does not count") {
+  test("a string is read as a number, a date or a UTC timestamp, and ignored otherwise") {
     assert(text("1700000000123").contains(1700000000123L) && text(" 1700000000 ").contains(1700000000000L))
     assert(text("2024-01-15").contains(1705276800000L))
     assert(text("2024-01-15 01:00:00.5").contains(1705280400500L) && text("2024-01-15T01:00:00+01:00").contains(
@@ -41,7 +41,7 @@ class EventTimesSuite extends AnyFunSuite {
     assert(millis(LongType, null).isEmpty && millis(StringType, null).isEmpty)
   }
 
-  test("the range spans the rows that were added, and versions that do not provide the column leave it as it is") {
+  test("the range spans the added rows, and versions without the column do not change it") {
     val times = new EventTimes(Some(EventTimeColumn(1, LongType)))
     assert(times.least.isEmpty && times.greatest.isEmpty)
     times.add(row(null), null)
@@ -55,7 +55,7 @@ class EventTimesSuite extends AnyFunSuite {
     assert(unwatched.least.isEmpty)
   }
 
-  test("the column is found in any case, and one that is not there or holds no time is refused by name") {
+  test("the column is matched in any case, and a missing or unsuitable one is refused by name") {
     val schema = StructType.fromDDL("id INT, at TIMESTAMP, ok BOOLEAN, tags ARRAY<STRING>")
     assert(EventTimeColumn.of(schema, "At", "t") == EventTimeColumn(1, TimestampType))
     for ((field, mention) <- Seq("when" -> "id, at, ok, tags", "ok" -> "boolean", "tags" -> "array<string>")) {

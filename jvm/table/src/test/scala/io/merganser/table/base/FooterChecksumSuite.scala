@@ -40,7 +40,7 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
     BaseFileFooter.read(conf, path("changed.parquet"), bytes.length.toLong)
   }
 
-  test("any changed byte of a footer is an error, apart from those of the entry's name") {
+  test("any changed byte of a footer is an error, except in the entry's name") {
     val bytes   = write("f.parquet", rows = 20)
     val start   = footerStart(bytes)
     val entry   = new String(bytes, US_ASCII).lastIndexOf(FooterChecksum.Entry)
@@ -80,7 +80,7 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("a footer with the checksum of another one, as tools that copy row groups write it, is read") {
+  test("a footer with a copied checksum, as tools that copy row groups write it, is read") {
     write("f.parquet")
     val stored = BaseFileFooter.read(conf, path("f.parquet")).keyValues(FooterChecksum.Entry)
     val schema = MessageTypeParser.parseMessageType("message m { required int64 id; }")
@@ -102,7 +102,7 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
     settings
   }
 
-  test("what the writer of an encrypted file would write beside its row groups is left out") {
+  test("an encrypted file has no recent rows and no checksum beside its row groups") {
     for (settings <- Seq(conf, encrypting)) {
       val recent = new RecentRowBuffer("000", most = 10L, UnsafeProjection.create(columns))
       val writer = new BaseFileWriter(settings, path("f.parquet"), columns, recent = Some(recent))
@@ -113,7 +113,7 @@ class FooterChecksumSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("a footer without a checksum, as other engines write it, is read; so is one of an encrypted file's writer") {
+  test("a footer without a checksum is read, whether of another engine or encrypted") {
     write("f.parquet", encrypting)
     val footer = BaseFileFooter.read(conf, path("f.parquet"))
     assert(footer.rowCount == 500 && !footer.keyValues.contains(FooterChecksum.Entry))

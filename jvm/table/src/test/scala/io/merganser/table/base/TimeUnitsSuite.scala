@@ -60,7 +60,7 @@ class TimeUnitsSuite extends AnyFunSuite with TempFolder {
     Seq(Rows.plain(new AvroRowReader(schema, read, "log").read(new AvroInput().reset(bytes, 0, bytes.length)), read))
   }
 
-  test("milliseconds under the label of microseconds are read as what the table's schema has, in files and logs") {
+  test("milliseconds labelled as microseconds are read by the table's schema, in files and logs") {
     val read = table("timestamp-millis")
     assert(parquet(columns(TimestampType), millis, read) == Seq(plain(micros)))
     assert(avro(columns(TimestampType), millis, read) == Seq(plain(micros)))
@@ -70,13 +70,13 @@ class TimeUnitsSuite extends AnyFunSuite with TempFolder {
       Seq(GreaterThan("at", Instant.parse("2020-01-01T00:00:00Z")))).size == 1)
   }
 
-  test("microseconds stay what they are in a table of microseconds, and so do those of files without the column") {
+  test("a table of microseconds reads stored values unchanged") {
     val read = table("timestamp-micros")
     assert(parquet(columns(TimestampType), micros + 7, read) == Seq(plain(micros + 7)))
     assert(avro(columns(TimestampType), micros + 7, read) == Seq(plain(micros + 7)))
   }
 
-  test("plain integers are local times in the unit of the table's schema, and no times of a zone") {
+  test("plain integers are read as local times in the unit of the table's schema") {
     for ((unit, value) <- Seq("millis" -> millis, "micros" -> micros)) {
       val read = table(s"local-timestamp-$unit")
       assert(parquet(columns(LongType), value, read) == Seq(plain(micros)), unit)
@@ -86,7 +86,7 @@ class TimeUnitsSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("a table of milliseconds is written in milliseconds, and its schema stays as it was") {
+  test("a table of milliseconds is written in milliseconds and keeps its schema") {
     for (
       (name, label) <- Seq("timestamp-millis" -> "TIMESTAMP(MILLIS,true)",
         "local-timestamp-millis" -> "TIMESTAMP(MILLIS,false)")
@@ -101,7 +101,7 @@ class TimeUnitsSuite extends AnyFunSuite with TempFolder {
     }
   }
 
-  test("projected columns take the table's units by name, and columns of another table's frame have none") {
+  test("projected columns get the table's units by name, and those of other tables none") {
     val schema = table("timestamp-millis")
     assert(Milliseconds.like(columns(TimestampType), schema) == schema)
     assert(Milliseconds.like(StructType(Seq(StructField("other", TimestampType))), schema).forall(

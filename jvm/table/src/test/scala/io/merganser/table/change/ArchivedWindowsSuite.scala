@@ -8,7 +8,7 @@ import io.merganser.table.timeline.OperationType
 final class ArchivedWindowsSuite extends ArchivedWindows {
   import ArchivedWindows._
 
-  test("archiving around savepoints changes no answer") {
+  test("archiving around savepoints changes no result") {
     requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true),
       table => {
         savepoint(table, table.timeline.completed.map(_.requested): _*)
@@ -16,7 +16,7 @@ final class ArchivedWindowsSuite extends ArchivedWindows {
       })
   }
 
-  test("archiving a write that completed after a later one changes no answer") {
+  test("archiving a write that completed after a later one changes no result") {
     requireSameAnswers(created(version = 9, mergeOnRead = true, bucketed = true),
       table => {
         overlapping(table)
@@ -38,7 +38,7 @@ final class ArchivedWindowsSuite extends ArchivedWindows {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: what the first retained commit replaced is read, whether commits before it are archived") {
+    test(s"version $version: a window reads slices that the first retained commit replaced") {
       val table = created(version, mergeOnRead = true, bucketed = true)
       upsert(table, "k1@10=a k2@10=x")
       upsert(table, "k1@20=b k2@11=x")

@@ -48,7 +48,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     s
   }
 
-  test("commits are those that completed after the begin and up to the end, in this order") {
+  test("a window has the commits completed after its begin and up to its end, in this order") {
     val s = overlapping
     assert(found(s, "earliest") == Seq(10, 40, 30).map(at))
     assert(found(s, at(20)) == Seq(40, 30).map(at))
@@ -58,7 +58,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(window(s, at(60)).isEmpty && rows(s, at(60)).groups.contains(Set.empty))
   }
 
-  test("a bound that is the requested time of a commit means that commit") {
+  test("a bound equal to a commit's requested time denotes that commit") {
     val s = overlapping
     assert(found(s, at(40)) == Seq(at(30)))
     assert(found(s, at(10), at(40)) == Seq(at(40)))
@@ -73,7 +73,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(rows(s, at(20)).view.completed.size == 3)
   }
 
-  test("rows are those of the commits' file groups, by their commit time") {
+  test("a window reads the file groups of its commits and filters rows by commit time") {
     val s = overlapping
     assert(groups(s, "earliest").isEmpty && rows(s, "earliest").times.isEmpty)
     assert(groups(s, at(5)).isEmpty, "nothing had completed then")
@@ -83,7 +83,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(times.least == at(30))
   }
 
-  test("a clustering takes the rows of its file groups along; an overwrite and a compaction do not") {
+  test("a window follows rows through a clustering but not through overwrites and compactions") {
     val s = overlapping
     completed(s, 70, 75, Action.Commit, metadata(OperationType.Compact, "a"))
     completed(s, 80, 85, Action.ReplaceCommit,
@@ -104,7 +104,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(groups(s, at(95), at(98)).contains(Set("f", "g")))
   }
 
-  test("rows of a clustering that gave them a new commit time cannot be told apart") {
+  test("a window over a clustering that set new commit times is refused") {
     val s = overlapping
     s.createNew(s".hoodie/timeline/${at(80)}.clustering.requested",
       RequestedReplace.clustering(ClusteringPlan(Seq(ClusteringGroup(Seq(ClusteringSlice("p", "c", None, Nil)), 1)),
@@ -116,8 +116,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(groups(s, at(50)).contains(Set("b")), "nothing of that window was in it")
   }
 
-  test(
-    "archived commits are found by their completion times, and only the files of the history are read that have some") {
+  test("archived commits are found by completion time, reading only the history files with some") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 40, Action.DeltaCommit)
@@ -133,7 +132,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(found(s, "earliest").size == 41 && window(s, at(2)).isFromFirst && !window(s, at(11)).isFromFirst)
   }
 
-  test("an archived write that ended after all those of newer files of the history is found") {
+  test("an archived write that completed after those of newer history files is found") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 40, Action.DeltaCommit)
@@ -145,7 +144,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(found(s, at(383)) == numbers(39 to 40))
   }
 
-  test("version 6 has no completion times: the window is one of requested times") {
+  test("a window of version 6 is one of requested times") {
     val s = storage
     Creation.create(s, properties(version = 6))
     commits(s, 1 to 9, Action.DeltaCommit)
@@ -158,7 +157,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(groups(s, at(1)).isEmpty)
   }
 
-  test("an archived compaction that had begun at the end of the window counts as completed") {
+  test("an archived compaction begun by the end of the window counts as completed") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 40, Action.DeltaCommit)
@@ -170,7 +169,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(view.isCompleted(at(205)) && view.isCompleted(commitAt(38)) && !view.isCompleted(commitAt(39)))
   }
 
-  test("a clustering that gave rows a new commit time is found in the history too") {
+  test("a clustering that set new commit times is detected in the history") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 9, Action.DeltaCommit)
@@ -188,7 +187,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
   }
 
-  test("in version 6 a clustering that gave rows a new commit time is found, on the timeline and in the history") {
+  test("in version 6 a clustering that set new commit times is detected on timeline and history") {
     val s = storage
     Creation.create(s, properties(version = 6))
     commits(s, 1 to 9, Action.DeltaCommit)
@@ -206,7 +205,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(conditionOf(rows(s, at(61))) == "CHANGES_RESTAMPED")
   }
 
-  test("bounds that cannot be right are errors by name, and an empty table has no changes") {
+  test("invalid bounds are refused by name, and an empty table has no changes") {
     val s                                            = overlapping
     def condition(begin: String, end: String = null) = intercept[MerganserException](window(s, begin, end)).condition
     assert(condition("yesterday") == "CHANGES_TIME_INVALID")
@@ -219,7 +218,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(window(empty, "earliest").isEmpty && rows(empty, at(3), at(4)).groups.contains(Set.empty))
   }
 
-  test("an end whose files were cleaned is an error that names the setting; a begin before it is not") {
+  test("an end whose files were cleaned is refused with the setting, a begin before it accepted") {
     val s = overlapping
     s.createNew(s".hoodie/timeline/${at(70)}_${at(71)}.clean", CleanFixture.completed(Some(at(40))))
     val error = intercept[MerganserException](rows(s, "earliest", at(25)))
@@ -230,7 +229,7 @@ final class CommitWindowSuite extends TableSuite with ArchivingFixture {
     assert(groups(s, "earliest", at(5)).contains(Set.empty) && groups(s, at(21), at(25)).contains(Set.empty))
   }
 
-  test("a bound between a commit and the restore that took it back is an error") {
+  test("a bound between a commit and the restore that removed it is refused") {
     val s     = overlapping
     val taken = RestoreMetadata(at(70), 1L, Seq(RolledBack(at(62), "deltacommit")), Map.empty)
     s.createNew(s".hoodie/timeline/${at(70)}_${at(71)}.restore", RestoreMetadata.encode(taken))

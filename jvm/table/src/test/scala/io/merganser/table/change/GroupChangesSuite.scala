@@ -30,8 +30,8 @@ final class GroupChangesSuite extends TableSuite {
 
   for (mergeOnRead <- Seq(false, true); stored <- Seq(false, true))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (stored) "with" else "without"} change files: " +
-        "what was inserted, updated and deleted, but no row that a write left as it was") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (stored) "with" else "without"} change " +
+        "files: only inserted, updated and deleted rows are changes") {
       val table = create("t", mergeOnRead, if (stored) recorded() else Map.empty)
       table.upsert(Notation.changes("k1@1=a k3@5=b"))
       table.upsert(Notation.changes("k1@2=c k3@4=late k5@1=d"))
@@ -43,7 +43,7 @@ final class GroupChangesSuite extends TableSuite {
       assert(table.changesAreStored.contains(true) == stored)
     }
 
-  test("a table of any mode of change files gives the same changes") {
+  test("every mode of change files gives the same changes") {
     val tables = Seq("OP_KEY_ONLY", "DATA_BEFORE", "data_before_after").map { mode =>
       val table = create(mode, mergeOnRead = false, recorded(mode))
       table.upsert(Notation.changes("k1@1=a k3@5=b"))
@@ -62,8 +62,8 @@ final class GroupChangesSuite extends TableSuite {
     name        <- Seq("EventTime", "CommitTime")
   )
     test(
-      s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${mode.fold("without")("with " + _)} change " +
-        "files: the changes of each commit, applied to the rows before it, give those after it") {
+      s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${mode.fold("without")("with " + _)} " +
+        "change files: each commit's changes applied to the rows before give those after") {
       for (i <- 0 until 6) {
         val random = new Random(Histories.seed + i)
         val rule =
@@ -97,7 +97,7 @@ final class GroupChangesSuite extends TableSuite {
       }
     }
 
-  test("a rewritten base file has a change file, also without a change; a new one has none") {
+  test("a rewritten base file gets a change file even without changes, a new one does not") {
     val table = create("t", mergeOnRead = false, recorded())
     table.upsert(Notation.changes("k1@5=a"))
     table.upsert(Notation.changes("k1@4=late"))
@@ -111,7 +111,7 @@ final class GroupChangesSuite extends TableSuite {
     assert(reader.isEmpty)
   }
 
-  test("of logs that were appended the base file is read once, for all keys that are in them") {
+  test("changes of appended logs read the base file once for all keys") {
     val storage = faulty("t")
     Creation.create(storage, DirectTable.properties(mergeOnRead = true))
     val table = new DirectTable(storage, bucketed = false)
@@ -124,7 +124,7 @@ final class GroupChangesSuite extends TableSuite {
     assert(opened.size == 6 && opened.distinct.size == 1, "its footer and its rows, of three commits")
   }
 
-  test("files that were cleaned are an error that names the setting") {
+  test("changes of cleaned files are refused with the setting") {
     for (stored <- Seq(false, true)) {
       val table = create(stored.toString, mergeOnRead = false, if (stored) recorded() else Map.empty)
       (1 to 3).foreach(i => table.upsert(Notation.changes(s"k1@$i=a")))

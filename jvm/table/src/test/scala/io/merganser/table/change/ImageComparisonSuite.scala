@@ -28,18 +28,18 @@ final class ImageComparisonSuite extends AnyFunSuite {
       " ")
   }
 
-  test("a key that is on one side only is an insert or a delete, one with another row an update") {
+  test("a key on one side is an insert or a delete, and one with different rows an update") {
     assert(changes("a=1 b=2 d=4", "b=3 c=5 d=4") == "1>- 2>3 ->5")
     assert(changes("", "a=1 b=null") == "->1 ->null")
     assert(changes("a=1", "") == "1>-")
     assert(changes("a=null b=1", "a=1 b=null") == "null>1 1>null")
   }
 
-  test("equal states have no change") {
+  test("equal states give no change") {
     assert(changes("a=1 b=2", "a=1 b=2") == "" && changes("", "") == "")
   }
 
-  test("of a key that is stored several times, equal rows are paired first, and others in their order") {
+  test("equal rows of a duplicate key are paired first, others in their order") {
     assert(changes("a=1 a=2 b=1", "a=2 b=1") == "1>-")
     assert(changes("a=1", "a=1 a=1") == "->1")
     assert(changes("a=1 a=2 a=3 c=1", "a=3 a=4 a=5 a=6 c=2") == "1>4 2>5 ->6 1>2")

@@ -14,7 +14,7 @@ final class TakenBackSuite extends TableSuite with ArchivingFixture {
   private def requireNot(s: Storage, write: String): Unit =
     TakenBack.requireNot(s, TableConfig.load(s), timelineOf(s), write, at(999))
 
-  test("a write that a rollback took is an error that names it; one on the timeline or in its archive is none") {
+  test("a rolled back write is refused by name, one on the timeline or in its archive accepted") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 40, Action.DeltaCommit)
@@ -32,7 +32,7 @@ final class TakenBackSuite extends TableSuite with ArchivingFixture {
     requireNot(s, commitAt(39))
   }
 
-  test("a write that is neither on the timeline nor in the archive was taken back, whoever did it") {
+  test("a write neither on the timeline nor in the archive counts as rolled back") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 40, Action.DeltaCommit)

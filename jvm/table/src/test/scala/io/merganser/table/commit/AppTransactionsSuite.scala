@@ -24,7 +24,7 @@ final class AppTransactionsSuite extends TableSuite {
   private def list(app: String, version: Int, instant: Int) =
     AppTransactions.Key -> s"""{"$app":{"version":$version,"instant":"$instant"}}"""
 
-  test("a version and those before it are found with the instant of the newest, also below commits that list none") {
+  test("a version and earlier ones are found with the newest instant, also below commits without a list") {
     table()
     commit(100, ours, list("a", 3, 100))
     commit(200, ours, list("b", 1, 200))
@@ -34,7 +34,7 @@ final class AppTransactionsSuite extends TableSuite {
     assert(found("a", 4).isEmpty && found("c", 0).isEmpty && found("b", 1).map(_.instant).contains("200"))
   }
 
-  test("the transaction of a commit that was taken back is not listed again, but the one before it") {
+  test("the transaction of a rolled back commit is not listed again, but its predecessor is") {
     table()
     commit(100, ours, list("a", 3, 100))
     // It ran beside 300, which is gone.
@@ -45,7 +45,7 @@ final class AppTransactionsSuite extends TableSuite {
     assert(AppTransactions.extend(timeline, None, "900").isEmpty)
   }
 
-  test("the next commit lists what the newest commit of ours does, with its own; no commit below that one is read") {
+  test("a commit lists its own transaction and those of our newest commit, reading no older one") {
     val config = table()
     storage.createNew(s"${config.timelineFolder}/100_105.commit", "no commit".getBytes)
     def next(own: Option[AppTransaction]) = AppTransactions.extend(timeline, own, "900").get(AppTransactions.Key)
@@ -60,7 +60,7 @@ final class AppTransactionsSuite extends TableSuite {
         """{"a":{"version":1,"instant":"400"},"b":{"version":2,"instant":"900"}}"""))
   }
 
-  test("an application that has not written for the configured hours is not listed again, and others are") {
+  test("an application idle for the configured hours is no longer listed") {
     table()
     val (first, second) = ("20240101000000000", "20240102000000000")
     for ((instant, app) <- Seq(first -> "a", second -> "b"))

@@ -51,7 +51,7 @@ final class ClusteringRunsSuite extends TableSuite {
 
   for (version <- Seq(6, 8, 9)) {
 
-    test(s"version $version: a clustering replaces its groups when it completes, and no sooner") {
+    test(s"version $version: a clustering replaces its groups only when it completes") {
       val (s, config, instant) = scheduled(version)
       assert(Timeline.load(s, config).groupsInClustering.keySet == Set(FileGroupId("p", "a"), FileGroupId("p", "b")))
       val files = names(s, config.timelineFolder)
@@ -69,7 +69,7 @@ final class ClusteringRunsSuite extends TableSuite {
       assert(Leftovers.of(s).isEmpty)
     }
 
-    test(s"version $version: a run that fails leaves the plan, and a rollback removes it with the files of its runs") {
+    test(s"version $version: a failed run leaves the plan, and a rollback removes it with the run's files") {
       val (s, config, instant) = scheduled(version)
       val run                  = taken(s, config, instant)
       assert(ClusteringSchedule.rollback(s, config, instant).exists(_.contains("this process")))
@@ -89,8 +89,7 @@ final class ClusteringRunsSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a clustering of a process that died in it is rolled back by the next write, and by one " +
-      "that was running; one that was scheduled on purpose stays, unless it may expire") {
+    test(s"version $version: a dead inline clustering is rolled back by a write, and a planned one only once expired") {
       val s      = storage
       val config = table(version, s)
       Seq("a", "b").foreach(written(s, config, _))
@@ -142,7 +141,7 @@ final class ClusteringRunsSuite extends TableSuite {
     assert(plans(s, config).isEmpty && view(s).slices.map(_.fileId) == Seq("a", "b") && Leftovers.of(s).isEmpty)
   }
 
-  test("a run commits no file that an allowed write has removed, though that write failed while it removed the plan") {
+  test("a run commits no file that an allowed write removed before failing") {
     val s      = faulty("t")
     val config = table(9, s)
     Seq("a", "b").foreach(written(s, config, _))
@@ -159,7 +158,7 @@ final class ClusteringRunsSuite extends TableSuite {
     assert(view(s).slices.map(_.fileId) == (if (committed.isSuccess) Seq("c") else Seq("a", "b")))
   }
 
-  test("a write to a group of a planned clustering is refused, or allowed, and then the plan cannot be run any more") {
+  test("a write to a group of a planned clustering is refused, or allowed and makes the plan outdated") {
     val (s, config, instant) = scheduled()
     def outdated             = ClusteringSchedule.outdated(planOf(s, config, instant), view(s).slices)
     assert(conditionOf(written(s, config, "a")) == "COMMIT_CONFLICT" && outdated.isEmpty)
@@ -172,7 +171,7 @@ final class ClusteringRunsSuite extends TableSuite {
   private def planOf(s: Storage, config: TableConfig, instant: Instant): ClusteringPlan =
     Timeline.load(s, config).clusteringPlan(instant).get
 
-  test("a write that commits to a group while the clustering runs makes its run fail") {
+  test("a run fails if a write commits to one of its groups meanwhile") {
     val (s, config, instant) = scheduled()
     val run                  = taken(s, config, instant)
     written(s, config, "a", Transaction.Options(clusteringUpdates = ClusteringUpdates.Allow))
@@ -182,7 +181,7 @@ final class ClusteringRunsSuite extends TableSuite {
     assert(view(s).slices.map(_.fileId) == Seq("a", "b") && Leftovers.of(s).size == 1, "the plan is left")
   }
 
-  test("in version 6 none is scheduled while a write is running; a planned clustering blocks no compaction") {
+  test("in version 6 no clustering is scheduled beside a write, and a plan blocks no compaction") {
     val (s, config, _) = scheduled(6)
     val running        = Transaction.begin(s, config, Action.Commit)
     assert(conditionOf(ClusteringSchedule.schedule(s, config)(_ => Some(planned(s)))) == "CLUSTERING_BLOCKED")

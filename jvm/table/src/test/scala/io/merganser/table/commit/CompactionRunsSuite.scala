@@ -62,7 +62,7 @@ final class CompactionRunsSuite extends TableSuite {
   private def taken(s: Storage, config: TableConfig, instant: Instant): Transaction =
     CompactionSchedule.claim(s, config, instant).fold(reason => fail(reason), identity)
 
-  test("a plan is found whatever state its instant had on an earlier timeline") {
+  test("a plan is found for any earlier state of its instant") {
     val (s, config, instant) = scheduled()
     val plan                 = Timeline.load(s, config).compactionPlan(instant)
     assert(Timeline.load(s, config).compactionPlan(instant.copy(state = InstantState.Inflight)) == plan)
@@ -70,7 +70,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Timeline.load(s, config).compactionPlan(instant) == plan)
   }
 
-  test("a plan that a restore takes back after the timeline was listed ends the read, which is to be repeated") {
+  test("a read of a plan that a restore has removed fails and is to be repeated") {
     val (s, config, instant) = scheduled()
     val seen                 = Timeline.load(s, config)
     seen.filesIn(instant, InstantState.Requested).foreach(s.delete(_))
@@ -78,7 +78,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Timeline.load(s, config).groupsInCompaction.isEmpty)
   }
 
-  test("a second runner of this process leaves a compaction that runs alone, and one that is completed") {
+  test("a second runner of this process leaves a running or completed compaction alone") {
     val (s, config, instant) = scheduled()
     val run                  = taken(s, config, instant)
     val stat                 = writeBase(s, run, "a")
@@ -89,9 +89,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
   }
 
-  test(
-    "a run of another process is left alone while its heart beats, " +
-      "and taken over when it stopped; its files go with the commit") {
+  test("a run of another process is taken over only after its heartbeat stopped") {
     val (s, config, instant) = scheduled()
     val dead                 = taken(s, config, instant)
     val early                = writeBase(s, dead, "a")
@@ -106,7 +104,7 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   for (first <- Seq("the slow one", "the other"))
-    test(s"a slow run that was taken over does not commit and removes its own files alone; $first ends first") {
+    test(s"a slow run that was taken over does not commit and removes only its own files; $first ends first") {
       val (s, config, instant) = scheduled()
       val slow                 = taken(s, config, instant)
       val early                = writeBase(s, slow, "a")
@@ -122,7 +120,7 @@ final class CompactionRunsSuite extends TableSuite {
       assert(Leftovers.of(s).isEmpty)
     }
 
-  test("a run that fails beside the one that took it over leaves that one its files, its claim and its heartbeat") {
+  test("a failing run leaves files, claim and heartbeat of the run that took it over") {
     val (s, config, instant) = scheduled()
     val slow                 = taken(s, config, instant)
     writeBase(s, slow, "a")
@@ -136,7 +134,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Leftovers.of(s).isEmpty)
   }
 
-  test("a run that fails before the one that took it over has announced a file leaves that one the folder for it") {
+  test("a failing run leaves the marker folder for the run that took it over") {
     val (s, config, instant) = scheduled()
     val slow                 = taken(s, config, instant)
     writeBase(s, slow, "a")
@@ -149,9 +147,7 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(
-      s"version $version: a run of another engine is left alone while it shows signs of life, " +
-        "with a heartbeat and without") {
+    test(s"version $version: a run of another engine is left alone while it shows signs of life") {
       val (s, config, instant) = scheduled(version)
       val inflight             = Claim.file(config, instant.requested)
       heartbeat(s, instant, Some(1000))
@@ -171,7 +167,7 @@ final class CompactionRunsSuite extends TableSuite {
       assert(names(s, "p").count(_.contains(instant.requested)) == 1 && Leftovers.of(s).isEmpty)
     }
 
-  test("a run of another engine whose heart stopped is taken over") {
+  test("a run of another engine whose heartbeat stopped is taken over") {
     val (s, config, instant) = scheduled()
     s.createNew(Claim.file(config, instant.requested), Array.emptyByteArray)
     heartbeat(s, instant, Some(hourMs))
@@ -189,7 +185,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(Timeline.load(s, config).pendingCompactions.map(_.state) == Seq(InstantState.Requested))
   }
 
-  test("threads that run one compaction at once: one does, and the rows are all there") {
+  test("of threads that run one compaction concurrently one runs it, and no row is lost") {
     Creation.create(storage, DirectTable.properties(mergeOnRead = true))
     val table = new DirectTable(storage, bucketed = true)
     table.upsert(Notation.changes("k1@1=a k2@1=a"))
@@ -224,7 +220,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(view(storage).slices.forall(_.logs.isEmpty))
   }
 
-  test("a process that dies in a compaction is waited for while its heart beats, and then taken over") {
+  test("a compaction of a dead process is taken over after its heartbeat expires") {
     val (s, config, instant) = scheduled()
     val other                = LockContender.startMain(CompactionRunner, s.toString, instant.requested)
     while (!s.exists("claimed")) { assert(other.isAlive); Thread.sleep(20) }

@@ -15,7 +15,7 @@ final class LockedReadsSuite extends TableSuite {
     try LargeTableFileSystem.clear()
     finally super.afterEach()
 
-  test("commits of other writers are read before the lock, once and in parallel, and none of them under it") {
+  test("commits of other writers are read once, in parallel and before the lock is taken") {
     val root = Files.createDirectories(folder.resolve("t"))
     val any  = Files.write(folder.resolve("any"), Array[Byte](1))
     LargeTableFileSystem.register(new LargeTable(root, IndexedSeq.empty, commits = 0, archived = 0, any, ""))

@@ -26,7 +26,7 @@ final class LoggedPartitionsSuite extends TableSuite {
     instantFile(s, s"${requested}_$completed.commit")
   }
 
-  test("without a compaction they are those with logs, unless commits were archived") {
+  test("without a compaction only partitions with logs are listed, unless commits were archived") {
     val s = storage
     Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     assert(of(s).contains(Nil))
@@ -37,7 +37,7 @@ final class LoggedPartitionsSuite extends TableSuite {
     assert(of(s).isEmpty)
   }
 
-  test("after a compaction of all slices they are those of the writes that completed since it was planned") {
+  test("after a full compaction only partitions written since its plan are listed") {
     val s = storage
     table(storage = s)
     write(s, "100_101.deltacommit", "before")

@@ -87,15 +87,13 @@ final class NewKeysSuite extends TableSuite {
     metadata(OperationType.Insert, Seq(wrote(t, s, partition, s"g$groups", keys)))
   }
 
-  test(
-    "a key that two writes add to two partitions at once is refused by a write that looked in all of them, " +
-      "and by no other") {
+  test("a key added to two partitions conflicts only with a write that looked in all partitions") {
     assert(refused(adds("p", "a", "k"), adds("q", "k", "z"), WriteBasis(InTable)))
     assert(!refused(adds("p", "a", "m"), adds("q", "m", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "d"), adds("q", "c", "e"), WriteBasis(InTable)))
   }
 
-  test("where buckets get new keys in logs, any write that may add one conflicts with a write that looked in all") {
+  test("with logs in buckets any possible new key conflicts with a write that looked in all partitions") {
     def appends(partition: String)(t: Transaction, s: Storage): CommitMetadata = {
       groups += 1
       val name = FileNames.log(s"g$groups", t.instant, 1, "0-0-0")
@@ -110,15 +108,12 @@ final class NewKeysSuite extends TableSuite {
     assert(!refused(appends("p"), appends("q"), WriteBasis(Nowhere)))
   }
 
-  test(
-    "an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; " +
-      "plain inserts do not conflict") {
+  test("only inserts that drop or refuse stored keys conflict with a write of one of their keys") {
     assert(refused(adds("p", "a", "k"), adds("p", "k", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "l"), adds("p", "l", "z"), WriteBasis(Nowhere)))
   }
 
-  test(
-    "an overwrite conflicts with what others added to the partitions it replaces, two overwrites of an empty one too") {
+  test("an overwrite conflicts with rows added to its partitions and with another overwrite") {
     def overwrites(partition: String, keys: String*)(t: Transaction, s: Storage) =
       adds(partition, keys: _*)(t, s).copy(operationType = OperationType.InsertOverwrite)
     val ofP = WriteBasis(replaces = _ == "p")
@@ -132,7 +127,7 @@ final class NewKeysSuite extends TableSuite {
         (Action.ReplaceCommit, Action.Commit)))
   }
 
-  test("files of other engines, whose keys lie in no order, are compared by their keys and not by their ranges") {
+  test("files with unordered keys of other engines are compared by keys and not by ranges") {
     val shuffled = Seq("m", "a", "z", "c")
     assert(!refused(adds("p", shuffled: _*), adds("p", "b", "d"), WriteBasis(InPartition)))
     assert(refused(adds("q", shuffled: _*), adds("q", "b", "c"), WriteBasis(InPartition)))
@@ -141,14 +136,14 @@ final class NewKeysSuite extends TableSuite {
     assert(refused(adds("t", shuffled: _*), adds("t", "y", "b", "z"), WriteBasis(InPartition)))
   }
 
-  test("where keys are not stored, files whose key ranges overlap count as files with a common key") {
+  test("without stored keys, files with overlapping key ranges conflict") {
     Creation.create(storage, properties(mergeOnRead = false) + ("hoodie.populate.meta.fields" -> "false"))
     assert(refused(adds("p", "a", "m"), adds("p", "c", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("q", "a", "b"), adds("q", "c", "d"), WriteBasis(InPartition)))
     assert(!refused(adds("r", "a", "m"), adds("s", "c", "z"), WriteBasis(InPartition)))
   }
 
-  test("a key that both files contain from before is not new in either") {
+  test("a key that both files contained before does not conflict") {
     def rewrites(fileId: String, keys: String*)(t: Transaction, s: Storage) =
       metadata(OperationType.Upsert, Seq(wrote(t, s, "p", fileId, keys, stored = Set("k"), prev = "001")))
     assert(!refused(rewrites("x", "a", "k"), rewrites("y", "b", "k"), WriteBasis(InPartition)))
@@ -184,7 +179,7 @@ final class NewKeysSuite extends TableSuite {
     files.asScala.toList
   }
 
-  test("each file's footer is read once, before the table is locked, and files whose ranges are apart are not read") {
+  test("each footer is read once before the lock, and files with separate ranges are not read") {
     val whileLocked = new AtomicInteger
     def check(): Unit =
       if (java.nio.file.Files.exists(folder.resolve("t/.hoodie/lock"))) { whileLocked.incrementAndGet(); () }

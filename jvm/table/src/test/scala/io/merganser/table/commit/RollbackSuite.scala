@@ -39,8 +39,8 @@ final class RollbackSuite extends TableSuite {
 
   for ((how, version) <- Seq(Before -> 9, After -> 9, Dead -> 9, Before -> 6))
     test(
-      s"version $version: a write that fails at any operation ($how) is visible whole or not at all, " +
-        "and the next write repairs the table") {
+      s"version $version: a write that fails at any operation ($how) is visible as a whole or not, and the next " +
+        "repairs") {
       val end = DrawnPoints.numbers(s"$how $version").find { n =>
         val s = faulty(s"t$n")
         Creation.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
@@ -64,7 +64,7 @@ final class RollbackSuite extends TableSuite {
     }
 
   for (how <- Seq(Before, After, Dead))
-    test(s"a rollback that is interrupted at any operation ($how) is brought to its end by the next") {
+    test(s"a rollback interrupted at any operation ($how) is completed by the next") {
       val end = DrawnPoints.numbers(how.toString).find { n =>
         val s = faulty(s"t$n")
         table(storage = s)
@@ -82,7 +82,7 @@ final class RollbackSuite extends TableSuite {
       assert(end.get > 10)
     }
 
-  test("the buckets of consistent hashing that a write stored which did not complete are removed, others stay") {
+  test("a rollback removes the hash rings stored by an incomplete write, and no others") {
     val s = storage
     table(storage = s)
     val rings = ".hoodie/.bucket_index/consistent_hashing_metadata/p"
@@ -94,7 +94,7 @@ final class RollbackSuite extends TableSuite {
     assert(names(s, rings) == Set(other))
   }
 
-  test("the versions of columns that a write stored which did not complete are removed, others stay") {
+  test("a rollback removes the column versions stored by an incomplete write, and no others") {
     val s = storage
     table(storage = s)
     val t     = Transaction.begin(s, TableConfig.load(s), Action.Commit)
@@ -106,8 +106,7 @@ final class RollbackSuite extends TableSuite {
   }
 
   for ((version, folder) <- Seq(9 -> ".hoodie", 6 -> ".hoodie/timeline"))
-    test(s"version $version: copies of its instants in $folder, which an upgrade left that died, are removed by the " +
-      "next write, and files of other instants are not") {
+    test(s"version $version: the next write removes copies of instants that a dead upgrade left in $folder") {
       val s = storage
       table(version, s)
       write(s, "a")
@@ -122,7 +121,7 @@ final class RollbackSuite extends TableSuite {
       assert(view(s).slices.map(_.fileId) == Seq("a", "b"))
     }
 
-  test("the markers of a completed write are swept, its files stay") {
+  test("the markers of a completed write are removed, its files stay") {
     val s = storage
     table(storage = s)
     val t    = Transaction.begin(s, TableConfig.load(s), Action.Commit)
@@ -134,9 +133,7 @@ final class RollbackSuite extends TableSuite {
   }
 
   for ((version, late) <- Seq(9 -> "base file", 9 -> "log", 6 -> "log"))
-    test(
-      s"version $version: the $late of a task attempt that came after its commit is removed by the next write, " +
-        "the commit's own stays") {
+    test(s"version $version: the next write removes the $late of an attempt that came after its commit") {
       val s = storage
       table(version, s)
       write(s, "a")
@@ -151,7 +148,7 @@ final class RollbackSuite extends TableSuite {
       assert(!s.exists(s"p/$name") && s.exists(committed.path) && leftovers(s).isEmpty)
     }
 
-  test("version 6: the log of an attempt that failed is removed before the commit, a log with blocks of others stays") {
+  test("version 6: a commit removes the log of a failed attempt unless it has blocks of others") {
     val s = storage
     table(6, s)
     write(s, "a")
@@ -165,7 +162,7 @@ final class RollbackSuite extends TableSuite {
     assert(!s.exists(s"p/$own") && s.exists(s"p/$shared"))
   }
 
-  test("files of a task that outlived its write's rollback are removed by the next") {
+  test("files of a task that outlived its write's rollback are removed by the next write") {
     val s = storage
     table(storage = s)
     write(s, "a")
@@ -176,7 +173,7 @@ final class RollbackSuite extends TableSuite {
     assert(!s.exists(late.path) && leftovers(s).isEmpty)
   }
 
-  test("markers in the other style, one a line in MARKERS files, are honoured") {
+  test("markers in MARKERS files, one per line, are read") {
     val s = storage
     table(storage = s)
     instantFile(s, "100.deltacommit.requested")
@@ -191,8 +188,7 @@ final class RollbackSuite extends TableSuite {
     assert(Timeline.load(s, TableConfig.load(s)).instants.isEmpty)
   }
 
-  test(
-    "without markers the files are found by the instant in their names, also in folders that are no partitions yet") {
+  test("without markers a rollback finds files by their instant, also in unregistered folders") {
     val s = storage
     table(storage = s)
     instantFile(s, "050_060.deltacommit")
@@ -204,7 +200,7 @@ final class RollbackSuite extends TableSuite {
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "050")) && names(s, "new/deep").isEmpty)
   }
 
-  test("version 6: a log file is removed if all its blocks are of the failed write, and left alone otherwise") {
+  test("version 6: a rollback removes a log file only if all its blocks are of the failed write") {
     val s = storage
     table(6, s)
     instantFile6(s, "050.deltacommit",
@@ -226,7 +222,7 @@ final class RollbackSuite extends TableSuite {
     assert(s.exists(s"p/${log("a", "050", 3)}"))
   }
 
-  test("with several writers only what shows no sign of life is rolled back") {
+  test("with several writers only dead writes are rolled back") {
     val s      = storage
     val config = table(storage = s)
     val lazily = Transaction.Options(failedWrites = FailedWrites.Lazy(Heartbeats.ExpiredAfterMs))
@@ -242,7 +238,7 @@ final class RollbackSuite extends TableSuite {
     stopped.rollback()
   }
 
-  test("orphans are set aside, not deleted; files of pending and completed writes stay") {
+  test("orphans are moved aside, and files of pending and completed writes stay") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "300"))
@@ -265,7 +261,7 @@ final class RollbackSuite extends TableSuite {
     assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).isEmpty)
   }
 
-  test("committed files of a table that lost its history folder stay where they are") {
+  test("committed files of a table without its history folder are not moved") {
     val s = storage
     Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     partition(s, base("a", "100"), base("b", "100"), base("a", "200"))
@@ -326,7 +322,7 @@ final class RollbackSuite extends TableSuite {
     Rollback.failed(storage, config, Transaction.Options.of(WriteConfig.parse(options.toMap, Map.empty, config)))
   }
 
-  test("under LAZY a write counts as dead after the heartbeats that its followers' options let it miss") {
+  test("under LAZY a write counts as dead after the missed heartbeats its followers allow") {
     val s = storage
     table(storage = s)
     val lazily = "hoodie.clean.failed.writes.policy" -> "LAZY"

@@ -62,8 +62,7 @@ final class TableFeaturesSuite extends TableSuite {
     refused.head
   }
 
-  test(
-    "each property of Hudi's that refuses writing or reading does so in every version, with its value in the error") {
+  test("each unsupported property refuses writing or reading in every version, with its value") {
     val versions = Iterator.continually(Seq(6, 8, 9)).flatten
     for (property <- TableProperties.all if property.reason.nonEmpty; version = versions.next()) {
       val s = foreign(property.key -> "odd")(version, mergeOnRead = false)
@@ -82,7 +81,7 @@ final class TableFeaturesSuite extends TableSuite {
     }
   }
 
-  test("a table without stored keys is read and written if its keys can be computed, and read if they cannot") {
+  test("a table without stored keys is writable only if its keys can be computed") {
     val virtual = "hoodie.populate.meta.fields" -> "false"
     Transaction.begin(foreign(virtual)(), open(foreign(virtual)()), Action.DeltaCommit).rollback()
     val keyless = foreign(virtual, "hoodie.table.recordkey.fields" -> "")(mergeOnRead = false)
@@ -101,7 +100,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("drop.partition.columns"))
   }
 
-  test("paths of three levels for days are written; those that a class for hours parses refuse writing") {
+  test("day paths of three levels are writable, and paths of an hour extractor are not") {
     val paths                   = "hoodie.table.partition_extractor_class"
     def extractor(unit: String) = paths -> s"org.apache.hudi.hive.SlashEncoded${unit}PartitionValueExtractor"
     val partitioned             = "hoodie.table.partition.fields" -> "day"
@@ -116,9 +115,7 @@ final class TableFeaturesSuite extends TableSuite {
     Transaction.begin(timed, open(timed), Action.DeltaCommit).rollback()
   }
 
-  test(
-    "a property that nobody knows refuses writing unless the write allows it; " +
-      "the user's own words and stored options do not") {
+  test("an unknown property refuses writing unless allowed, and custom ones do not") {
     val s = foreign("hoodie.table.future.feature" -> "on")()
     open(s)
     val e = writeRefusal(s)
@@ -136,7 +133,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(refusal.condition == "TABLE_FEATURE_READ_ONLY")
   }
 
-  test("every option that only tables hold has a treatment") {
+  test("every option of tables alone has a treatment") {
     val none = ForeignOptions.storedOnly.filter(TableProperties.of(_).isEmpty)
     assert(none.isEmpty)
   }
@@ -150,9 +147,7 @@ final class TableFeaturesSuite extends TableSuite {
       InternalSchemaJson.ofAll(versions.reverse).getBytes(UTF_8))
   }
 
-  test(
-    "versions of columns are those of the newest completed commit that stored them; " +
-      "without them, a commit that refers to some refuses reading") {
+  test("column versions are those of the newest commit that stored them, and missing ones refuse reading") {
     val s        = foreign()()
     def versions = Timeline.load(s, open(s)).history.map(_.versions.size)
     def commit(i: String) =
@@ -174,7 +169,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(refusal(open(lost)).condition == "TABLE_FEATURE_UNREADABLE")
   }
 
-  test("a write continues the versions of columns with a new id for a new column, and clears what failed writes left") {
+  test("a write extends the column versions with new ids and removes those of failed writes") {
     for (version <- Seq(6, 9)) {
       val s                    = foreign()(version)
       def columns(ddl: String) = Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(ddl), "t").toString)
@@ -207,7 +202,7 @@ final class TableFeaturesSuite extends TableSuite {
     }
   }
 
-  test("buckets with metadata refuse writing while they are split, and where the table stores another index") {
+  test("buckets with metadata refuse writing while they are split or under another stored index") {
     def rings(s: Storage): Storage = {
       val ring = HashRing.first("p", 2)
       s.createNew(s".hoodie/.bucket_index/consistent_hashing_metadata/p/${ring.fileName}", ring.toJson.getBytes(UTF_8))
@@ -224,7 +219,7 @@ final class TableFeaturesSuite extends TableSuite {
     Transaction.begin(ours, open(ours), Action.DeltaCommit).rollback()
   }
 
-  test("a pending restore, a pending indexing and an action that nobody knows refuse writing") {
+  test("a pending restore, a pending indexing and an unknown action refuse writing") {
     val restoring = foreign()()
     restoring.createNew(".hoodie/timeline/100.restore.inflight", Array.emptyByteArray)
     assert(writeRefusal(restoring).getMessage.contains("restore 100"))
@@ -243,7 +238,7 @@ final class TableFeaturesSuite extends TableSuite {
       .rollback()
   }
 
-  test("a write that is refused rolls back nothing before, and an upgrade is refused alike") {
+  test("a refused write rolls back nothing, and an upgrade is refused too") {
     val s = foreign("hoodie.index.class" -> "x.Index")(6)
     s.createNew(".hoodie/100.deltacommit.requested", Array.emptyByteArray)
     val config   = open(s)
@@ -253,7 +248,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(s.exists(".hoodie/100.deltacommit.requested"))
   }
 
-  test("an upgrade is refused, and deletes nothing, where the later timeline's folder has what the timeline has not") {
+  test("an upgrade is refused if the new timeline folder has files that the timeline lacks") {
     def old(name: String) = {
       val s = faulty(name)
       table(6, s)
@@ -282,9 +277,7 @@ final class TableFeaturesSuite extends TableSuite {
     }
   }
 
-  test(
-    "logs may hold keys of their own where there is no base file, " +
-      "where a commit inserted into one, is archived, or began before the base file was there") {
+  test("logs may have keys of their own without a base file or after certain commits") {
     val s = foreign()()
     def stat(fileId: String, inserts: Long = 0, base: String = "x") =
       WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p", baseFile = Some(base))
@@ -309,9 +302,7 @@ final class TableFeaturesSuite extends TableSuite {
     assert(found(areBuckets = true) == Set(0, 1, 2, 4, 5, 6))
   }
 
-  test(
-    "version 6: a log may hold keys of its own where its write may have begun before the base file was there, " +
-      "also where a store rounds modification times") {
+  test("version 6: logs of writes that may have begun before the base file may have keys of their own") {
     val s           = foreign()(version = 6)
     val compaction  = "20260101000000000"
     val completedMs = java.time.Instant.parse("2026-01-01T00:00:02Z").toEpochMilli

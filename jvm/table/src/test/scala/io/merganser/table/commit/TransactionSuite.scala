@@ -54,7 +54,7 @@ final class TransactionSuite extends TableSuite {
     assert(!t.rollback() && visible(s) == Seq("a"))
   }
 
-  test("a clean that removes files of a group before the write lists it is a conflict, of a listed group it is not") {
+  test("a clean of a group conflicts with a write that had not listed the group yet") {
     val s = storage
     table(storage = s)
     write(s, "a")
@@ -77,7 +77,7 @@ final class TransactionSuite extends TableSuite {
     assert(visible(s).sorted == Seq("a", "b", "c", "e"))
   }
 
-  test("instants follow one another, whatever the clock says") {
+  test("each instant is later than all others, whatever the clock shows") {
     val s = storage
     table(storage = s)
     instantFile(s, "29990101000000000_29990101000000005.commit")
@@ -85,7 +85,7 @@ final class TransactionSuite extends TableSuite {
     assert(done.requested == "29990101000000006" && done.completed.contains("29990101000000007"))
   }
 
-  test("a replacecommit announces itself as its readers expect, and takes its groups away") {
+  test("a replacecommit has the requested file that readers expect and removes its groups") {
     val s = storage
     table(storage = s)
     write(s, "a", "b")
@@ -108,7 +108,7 @@ final class TransactionSuite extends TableSuite {
     assert(!s.exists(attempt.path) && view(s).slices.flatMap(_.base).map(_.name) == Seq(again.fileName))
   }
 
-  test("of two writes to one file group the second to commit is refused, and nothing of it stays") {
+  test("the second of two concurrent writes to one file group is refused and leaves no file") {
     val s = storage
     table(storage = s)
     write(s, "a", "b")
@@ -123,7 +123,7 @@ final class TransactionSuite extends TableSuite {
     assert(view(s).slices.map(_.baseInstant) == Seq(first.instant, third.instant))
   }
 
-  test("a write that only read a group conflicts with one that replaced it") {
+  test("a write that read a group conflicts with a write that replaced it") {
     val s = storage
     table(storage = s)
     write(s, "a")
@@ -134,7 +134,7 @@ final class TransactionSuite extends TableSuite {
     assert(conditionOf(reader.commit(upserted(), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
-  test("a write that somebody rolled back does not commit, and what it wrote since is removed") {
+  test("a write rolled back by another does not commit, and its files are removed") {
     val s = storage
     table(storage = s)
     val t     = begin(s)
@@ -162,7 +162,7 @@ final class TransactionSuite extends TableSuite {
     assert(names(s, timelineFolder) == Set("history", "100_110.commit"))
   }
 
-  test("the first commit removes the metadata table of another engine, property first; a write that fails leaves it") {
+  test("only a committed write removes another engine's metadata table, property first") {
     val s = storage
     Creation.create(s,
       properties() ++ Map(TableConfig.MetadataPartitions -> "files,column_stats",
@@ -176,7 +176,7 @@ final class TransactionSuite extends TableSuite {
           TableConfig.MetadataPartitionsInflight)).isEmpty)
   }
 
-  test("indexes in the metadata table are dropped only with leave") {
+  test("indexes in the metadata table are dropped only if allowed") {
     val s = storage
     Creation.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
     val refused = intercept[io.merganser.merge.MerganserException](begin(s))
@@ -199,7 +199,7 @@ final class TransactionSuite extends TableSuite {
     assert(TableConfig.load(s).metadataPartitions.isEmpty)
   }
 
-  test("version 6: instants lie in .hoodie, without completion time, and say what they did in JSON") {
+  test("version 6: instants are JSON files in .hoodie without completion times") {
     val s = storage
     table(6, s)
     val t    = begin(s, Action.DeltaCommit)
@@ -211,7 +211,7 @@ final class TransactionSuite extends TableSuite {
     assert(visible(s) == Seq("a"))
   }
 
-  test("a scheduled compaction runs, and logs written meanwhile do not stand in its way") {
+  test("a scheduled compaction runs beside logs written since its plan") {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
@@ -232,7 +232,7 @@ final class TransactionSuite extends TableSuite {
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:${update.instant}"))
   }
 
-  test("a base file onto a group whose compaction was scheduled meanwhile is refused") {
+  test("a base file of a group with a scheduled compaction is refused") {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
@@ -243,7 +243,7 @@ final class TransactionSuite extends TableSuite {
         Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
-  test("a compaction that failed stays scheduled, is not rolled back by writes, and runs again from the start") {
+  test("a failed compaction stays scheduled, is not rolled back by writes and runs again") {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
@@ -264,7 +264,7 @@ final class TransactionSuite extends TableSuite {
     assert(conditionOf(ScheduledCompactions.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
   }
 
-  test("a compaction is planned before the table is locked, and once more if the table changed meanwhile") {
+  test("a compaction is planned before the lock, and again if the table changed") {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")

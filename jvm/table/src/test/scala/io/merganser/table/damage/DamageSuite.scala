@@ -44,7 +44,7 @@ final class DamageSuite extends AnyFunSuite {
     Source(table, isOurs = true)
   }
 
-  test(s"$inputs damaged files: each read is an error that names the file, or has the right rows") {
+  test(s"$inputs damaged files: each read names the file in an error or returns the right rows") {
     val random  = new Random(Histories.seed)
     val sources = golden ++ Seq.fill(golden.size / ours.size)(ours).flatten
     val intact = (golden ++ ours).map(source =>
@@ -117,7 +117,7 @@ final class DamageSuite extends AnyFunSuite {
     })
   }
 
-  test("the file of one commit in the place of another, and a log emptied whose commit is a later one, are errors") {
+  test("a commit file of another commit and an emptied log before a later commit are errors") {
     def read(source: Source, files: (String, Array[Byte])*): MerganserException = {
       val table = source.table.copy(s"${source.table.name}-damaged")
       files.foreach { case (file, bytes) => table.put(file, bytes, 1900000000000L) }
@@ -135,7 +135,7 @@ final class DamageSuite extends AnyFunSuite {
     assert(empty.condition == "LOG_BLOCK_UNREADABLE" && empty.getMessage.contains(log))
   }
 
-  test("a length field of gigabytes in a commit or a log takes no memory, and is an error with the file") {
+  test("a length field of gigabytes in a commit or log is an error without allocating memory") {
     val table  = golden.find(_.table.name == "mor_log_only").get.table
     val commit = table.paths.filter(_.endsWith(".deltacommit")).max
     val log    = table.paths.filter(_.contains(".log.")).max
@@ -161,7 +161,7 @@ final class DamageSuite extends AnyFunSuite {
     finally runner.close()
   }
 
-  test(s"${inputs / 5} damaged tables of ours: a write gives an error that names the file, or the right rows") {
+  test(s"${inputs / 5} damaged tables of ours: each write names the file in an error or gives the right rows") {
     val random = new Random(Histories.seed + 1)
     val intact = (for { source <- ours; (name, write) <- OurTables.writes } yield {
       val table = source.table.copy(s"intact-${source.table.name}-$name")

@@ -25,7 +25,7 @@ class RecordHistorySuite extends TableSuite {
   private def upsert(table: DirectTable, words: String*): Unit =
     words.foreach(word => table.upsert(Notation.changes(word)))
 
-  test("merge on read: each version in the logs has its decision, with the ordering values that decided") {
+  test("merge on read: each version in the logs has its decision and the compared ordering values") {
     val table = create(mergeOnRead = true)
     upsert(table, "k1@5=a,x k3@1=z", "k1@4=late", "k1@5=tie,y", "k1@_=_,part", "k1@9-", "k1@8=gone", "k1@12=back")
     assert(decisions(table, "k1") ==
@@ -38,7 +38,7 @@ class RecordHistorySuite extends TableSuite {
     assert(found.map(_.commit) == found.map(_.commit).sorted && found.map(_.commit).distinct.size == 7)
   }
 
-  test("a column of a partial version is of its commit and file, the others are of the versions before") {
+  test("each column has the commit and file of the version that provided it") {
     val table = create(mergeOnRead = true)
     upsert(table, "k1@5=a,x", "k1@_=_,y")
     val found           = steps(table, "k1")
@@ -64,7 +64,7 @@ class RecordHistorySuite extends TableSuite {
     }
   }
 
-  test("earlier slices are the history before a compaction, which the next one continues") {
+  test("the history of a key includes slices from before a compaction") {
     val table = create(mergeOnRead = true)
     upsert(table, "k1@5=a", "k1@6=b")
     assert(table.explained("k1").head.nextCompaction.contains("replaces the one in the base file; the version"))
@@ -81,14 +81,14 @@ class RecordHistorySuite extends TableSuite {
     assert(decisions(table, "k1") == "base won, log won, base stored, log lost, log deleted, log won*")
   }
 
-  test("copy on write: the rows of each file slice that a write replaced, and those that it carried over") {
+  test("copy on write: each file slice shows whether the row was written or carried over") {
     val table = create(mergeOnRead = false)
     upsert(table, "k1@5=a k3@5=x", "k1@6=b", "k3@6=y", "k1@7-")
     assert(decisions(table, "k1") == "base won, base won, base stored, base deleted")
     assert(decisions(table, "k3") == "base won, base stored, base won, base stored*")
   }
 
-  test("of other file groups only the footers are opened, and each opened file is counted") {
+  test("other file groups have only their footers opened, and opened files are counted") {
     val local = faulty("groups")
     Creation.create(local, DirectTable.properties(mergeOnRead = true))
     val table = new DirectTable(local, bucketed = false)

@@ -12,11 +12,11 @@ class BucketIndexSuite extends AnyFunSuite {
     ofText
   }
 
-  test("key 3 lies in bucket 2 of 4") {
+  test("key 3 is in bucket 2 of 4") {
     assert(bucket("3", "id", 4) == 2)
   }
 
-  test("keys lie in the buckets that the reference computes, however odd their values") {
+  test("keys with odd values are in the buckets of the reference") {
     // (key, hash fields, bucket of 1000003), computed by the reference's release 1.2.0
     val recorded = Seq(
       ("id:1", "id", 226024), ("a:1,b:2", "a,b", 2530), ("a:1,b:2", "b", 81), ("a:__null__,b:__empty__", "a,b", 961),

@@ -18,7 +18,7 @@ class HashRingSuite extends AnyFunSuite {
     }
   }
 
-  test("values of the hash fields are hashed one after the other, and a key of one field as it is") {
+  test("values of several hash fields are concatenated and hashed, a single key as it is") {
     def hash(key: String, fields: String*) = HashRing.hash(UTF8String.fromString(key), fields)
     assert(hash("id:1,name:ü", "id", "name") == hash("1ü"))
     assert(hash("id:1,name:ü", "name") == hash("ü"))
@@ -43,7 +43,7 @@ class HashRingSuite extends AnyFunSuite {
     assert(ring.bucketOf("c-0").isEmpty)
   }
 
-  test("a ring is renewed where its file groups are replaced, and keeps its ranges") {
+  test("a renewed ring has new file groups for replaced ones and the same ranges") {
     val ring    = HashRing.first("p", 3)
     val renewed = ring.renewed("20240101000000000", _ == ring.nodes(1))
     assert(renewed.nodes.map(_.value) == ring.nodes.map(_.value))

@@ -55,32 +55,27 @@ class BlockPlannerSuite extends LogFixture {
   private def byKey(changes: Seq[Change]): Map[String, Seq[String]] =
     changes.groupBy(_.key).map { case (key, versions) => key -> versions.map(_.toString) }
 
-  test("versions that the rule does not combine are all there, each key's in the order in which they came") {
+  test("versions that are not combined are all written, each key's in order of arrival") {
     write(Notation.changes("a@2=x b@1=y a@1=z a@5- a@3=u b- b@0=w"), new Apart(rule), Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x", "a@1=z", "a@5-", "a@3=u"), "b" -> Seq("b@1=y", "b-", "b@0=w")))
   }
 
-  test(
-    "versions that the rule combines are one, " +
-      "and a row after a delete without an ordering value keeps the delete before it") {
+  test("combined versions become one, but a row after an unconditional delete keeps that delete") {
     write(Notation.changes("a@2=x a@1=z b@1=y b- b@0=w"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x"), "b" -> Seq("b-", "b@0=w")))
   }
 
-  test(
-    "a delete with an ordering value keeps one without before it: the stored row is gone though its value is larger") {
+  test("an ordered delete after an unconditional one keeps that one") {
     write(Notation.changes("a- a@3-"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a-", "a@3-")))
   }
 
-  test("partial rows lie in blocks of the columns they provide, and all versions of their key are stored beside them") {
+  test("partial rows are written in blocks of their columns, beside all versions of their keys") {
     write(Notation.changes("a@2=x,_ a@3=y,z a@_=u,_ a@4=_,v b@2=x,_"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x,_", "a@3=y,z", "a@_=u,_", "a@4=_,v"), "b" -> Seq("b@2=x,_")))
   }
 
-  test(
-    "however little memory there is for blocks that wait, and in Avro as in Parquet, " +
-      "any history is read as it was written") {
+  test("any history is read as written with any memory for waiting blocks, in Avro and Parquet") {
     for (i <- 0 until 60) {
       val random  = new Random(Histories.seed + i)
       val changes = Seq.fill(1 + random.nextInt(40))(new Histories(partials = true).change(random, keys = 6))
@@ -94,7 +89,7 @@ class BlockPlannerSuite extends LogFixture {
     }
   }
 
-  test("blocks that wait are written as soon as they are full, so that more blocks follow") {
+  test("full waiting blocks are written at once, which makes more blocks") {
     val changes = (100 until 200).flatMap(i => Notation.changes(s"k$i@1=x k$i@2- k$i@3=y"))
     assert(write(changes, new Apart(rule), Long.MaxValue).blocks == 3)
     logs.foreach(log => storage.fs.delete(storage.path(log.path), false))

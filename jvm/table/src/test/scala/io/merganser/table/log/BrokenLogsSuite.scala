@@ -10,9 +10,7 @@ class BrokenLogsSuite extends LogFixture {
   /** Of version 6, where a file that several writes append to may hold what a dead one left. */
   private def older = scanner(version = 6)
 
-  test(
-    "from version 8 on a block cut short, overwritten or missing is an error with file, " +
-      "block, offset and the commit's instant") {
+  test("from version 8 on a truncated, overwritten or missing block is an error with its place") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.deleteBlock(deletes("k2"), ordering)
@@ -45,7 +43,7 @@ class BrokenLogsSuite extends LogFixture {
     unreadable()
   }
 
-  test("in version 6 a block cut short between two good ones is stepped over") {
+  test("in version 6 a truncated block between two good ones is skipped") {
     val bytes = Seq("001", "002", "003").map { instant =>
       val log = writer(instant)
       log.dataBlock(rows(instant, Seq(1)))
@@ -70,7 +68,7 @@ class BrokenLogsSuite extends LogFixture {
     assert(scan(older)._1 == named("001", 1) ++ named("003", 1))
   }
 
-  test("in version 6 a block whose pointer or follower is wrong is stepped over, wherever the next begins") {
+  test("in version 6 a block with a wrong pointer or follower is skipped") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
@@ -87,7 +85,7 @@ class BrokenLogsSuite extends LogFixture {
     assert(found == named("001", 1) && scanned.corruptBlocks == 1)
   }
 
-  test("a few bytes behind the last block are no block") {
+  test("a few bytes behind the last block are ignored") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
@@ -102,13 +100,13 @@ class BrokenLogsSuite extends LogFixture {
     assert(scan()._1.isEmpty)
   }
 
-  test("unknown headers are ignored") {
+  test("unknown block headers are ignored") {
     val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
     append(logName("001"), block(1, Seq(9 -> "x", 0 -> "001", 77 -> "y" * 100000, 5 -> "z"), content))
     assert(scan()._1 == Seq(Deleted("2", "p", null)))
   }
 
-  test("blocks we cannot read are refused by file, place and type, unless they were rolled back") {
+  test("unsupported blocks are refused by file, place and type, unless they were rolled back") {
     val name = logName("001")
     Seq(4 -> "HFile", 9 -> "type 9").foreach { case (blockType, text) =>
       Files.deleteIfExists(folder.resolve(s"p/$name"))

@@ -20,7 +20,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
   }
 
-  test("a decimal ordering value is rescaled to 15 digits behind the point") {
+  test("a decimal ordering value is rescaled to 15 digits after the point") {
     val log    = writer("001")
     val fields = new StructType().add("d", DecimalType(5, 1))
     log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), null, Array[Any](Decimal("9.5")))), fields)
@@ -29,7 +29,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
   }
 
-  test("an ordering value of int 0 in a delete comes back as 0, and none as none, in the order written") {
+  test("a delete block keeps an ordering value of 0 apart from none, in the order written") {
     val log = writer("001")
     log.deleteBlock(
       Iterator(
@@ -43,7 +43,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(scan()._1 == Seq(Deleted("a", "p", Seq(0)), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
   }
 
-  test("a delete without ordering value is written as the reference writes it, and a 0 of the reference is read so") {
+  test("a delete without ordering value is written as the reference's 0, which is read as none") {
     val log = writer("001")
     log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), null)), ordering)
     log.close()
@@ -53,7 +53,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(scan()._1 == Seq(Deleted("2", "p", null), Deleted("2", "p", null)))
   }
 
-  test("ordering values of every type come back from a delete block, alone and several together, nulls too") {
+  test("a delete block returns ordering values of every type, alone, together and null") {
     val fields = StructType(Rows.everyType.take(15))
     val seed   = Histories.seed
     val random = new Random(seed)
@@ -79,7 +79,7 @@ class DeleteBlocksSuite extends LogFixture {
     }
   }
 
-  test("wrappers other than the one we write are converted to the ordering field's type") {
+  test("ordering values in other Avro wrappers are converted to the field's type") {
     // a delete of key k whose ordering value is the given branch and value
     def content(ordering: String): Array[Byte] = {
       val record = hex("02 02 02 6B 00") ++ hex(ordering) ++ hex("00")
@@ -112,7 +112,7 @@ class DeleteBlocksSuite extends LogFixture {
       assert(intercept[MerganserException](read(IntegerType, value)).condition == "LOG_BLOCK_UNREADABLE")
   }
 
-  test("a timestamp ordering value that is stored in milliseconds is read in microseconds") {
+  test("a timestamp ordering value stored in milliseconds is read in microseconds") {
     val schema =
       """{"type":"record","name":"r","fields":[{"name":"o",""" +
         """"type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
@@ -121,8 +121,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(scan(scanner(fields = new StructType().add("o", TimestampType)))._1 == Seq(Deleted("k", "null", Seq(7000L))))
   }
 
-  test(
-    "a timestamp ordering value of a table in milliseconds is stored so, and read so under the name of microseconds") {
+  test("a table in milliseconds stores timestamp ordering values in milliseconds and reads them back") {
     val field   = Milliseconds.mark(StructField("o", TimestampType))
     val fields  = StructType(Seq(field))
     val written = writer("001", schema = StructType(columns :+ field))

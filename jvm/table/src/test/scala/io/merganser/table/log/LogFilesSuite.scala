@@ -13,7 +13,7 @@ import scala.util.Random
 // Guarantee (Size): A slice of 20,000 logs is read and compacted (`--full`; otherwise 4,000). Also: CompactionRunsSuite
 class LogFilesSuite extends LogFixture {
 
-  test("a block's bytes: magic, length, version, type, header, content, footer and pointer") {
+  test("a block has magic, length, version, type, header, content, footer and pointer") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     val written = log.close()
@@ -34,7 +34,7 @@ class LogFilesSuite extends LogFixture {
     assert(in.getInt(content + 16) == bytes.length - (content + 20) - 12)
   }
 
-  test("random rows of every type come back from Avro and from Parquet blocks, in order") {
+  test("Avro and Parquet blocks return random rows of every type in order") {
     val seed   = Histories.seed
     val random = new Random(seed)
     Seq(LogOptions(), LogOptions(parquetAboveRows = 0)).zipWithIndex.foreach { case (options, i) =>
@@ -48,7 +48,7 @@ class LogFilesSuite extends LogFixture {
     }
   }
 
-  test("many rows become one Parquet block, few an Avro block, none no block and no file") {
+  test("many rows become a Parquet block, few an Avro block, and none no file") {
     val many = writer("001")
     many.dataBlock(rows("001", 1 to 1001))
     many.close()
@@ -65,7 +65,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan()._1 == named("001", 1 to 1001: _*) ++ named("002", 1 to 1000: _*))
   }
 
-  test("no block grows beyond its limit: data and deletes go on in the next") {
+  test("data and deletes continue in a new block at the size limit") {
     val limit = 64 * 1024
     Seq(("001", LogOptions(parquetAboveRows = 1 << 20, maxBlockBytes = limit)),
       ("002", LogOptions(parquetAboveRows = 10, maxBlockBytes = limit))).foreach {
@@ -91,7 +91,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner())._2.deletes == 200000)
   }
 
-  test("a log that is full goes on in a file with the next number, and its files are read in order") {
+  test("a full log continues in a file with the next number, and both are read in order") {
     var announced = Seq.empty[String]
     val log =
       writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000),
@@ -108,7 +108,7 @@ class LogFilesSuite extends LogFixture {
     assert(found.size == 201 && scanned.records == 200 && scanned.deletes == 1)
   }
 
-  test("a record larger than the read buffer is read, and so is a block of many buffers") {
+  test("records and blocks larger than the read buffer are read") {
     val log = writer("001")
     val big = "x" * 3000000
     log.dataBlock(Iterator(1, 2, 3).map(i =>
@@ -147,7 +147,7 @@ class LogFilesSuite extends LogFixture {
     assert(sink.provided.toSeq == Seq(Seq(false, true, true), Seq(false, true, true), null))
   }
 
-  test("from version 8 on a file of a write that is not completed does not count, in version 6 its blocks do not") {
+  test("incomplete writes are skipped by file from version 8 on and by block in version 6") {
     Seq("001", "002").foreach { instant =>
       val log = writer(instant, nameInstant = instant)
       log.dataBlock(rows(instant, Seq(1)))
@@ -160,7 +160,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(_ != "001", version = 6))._1 == named("004", 4) ++ named("002", 1))
   }
 
-  test("blocks written after the view's instant do not count") {
+  test("blocks written after the view's instant are skipped") {
     Seq("001", "002", "003").foreach { instant =>
       val log = writer(instant)
       log.dataBlock(rows(instant, Seq(1)))
@@ -169,7 +169,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(maxInstant = "002"))._1 == named("001", 1) ++ named("002", 1))
   }
 
-  test("change files are ignored") {
+  test("a scan of logs skips change files") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
@@ -178,7 +178,7 @@ class LogFilesSuite extends LogFixture {
     assert(scanner().scan(Seq(cdc), names, sink).files == 0 && sink.all.isEmpty)
   }
 
-  test("a rollback takes back its instant's blocks that were read before it, and no others") {
+  test("a rollback block revokes only blocks of its instant that were read before it") {
     Seq("001", "002").foreach { instant =>
       val log = writer(instant, nameInstant = "001", version = instant.toInt)
       log.dataBlock(rows(instant, Seq(1)))
@@ -216,7 +216,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(version = 6))._1 == named("006", 6) ++ named("004", 4))
   }
 
-  test("a merged block none of whose instants is in the slice is ignored: the base file has their rows") {
+  test("a merged block without an instant in the slice is ignored") {
     val merged = writer("005", compacted = Seq("001", "002"))
     merged.dataBlock(rows("005", Seq(5)))
     merged.deleteBlock(deletes("k7"), ordering)
@@ -233,7 +233,7 @@ class LogFilesSuite extends LogFixture {
     assert(scanned.instants == Seq("005", "006") && scanner().blocks(logs) == LogBlocks(3, scanned.instants, false))
   }
 
-  test("a file of one write whose blocks a later file replaces is not opened") {
+  test("a file whose blocks a later one replaces is not opened") {
     Seq("001", "002").foreach { instant =>
       val log = writer(instant)
       log.dataBlock(rows(instant, Seq(1)))
@@ -250,7 +250,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(maxInstant = "002"), files = known.tail)._1 == named("002", 1))
   }
 
-  test("one row object is returned again and again: rows to be stored must be copied") {
+  test("a scan reuses its row object") {
     val log = writer("001")
     log.dataBlock(rows("001", 1 to 3))
     log.close()
@@ -263,7 +263,7 @@ class LogFilesSuite extends LogFixture {
     assert(seen.size == 3 && seen.forall(_ eq seen.head))
   }
 
-  test("an aborted file is gone") {
+  test("an aborted log file is deleted") {
     val log = writer("001")
     log.dataBlock(rows("001", 1 to 3))
     log.abort()

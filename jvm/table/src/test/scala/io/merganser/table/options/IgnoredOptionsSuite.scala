@@ -8,7 +8,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   private def reported(options: (String, String)*): Seq[String] =
     Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 
-  test("what a job may miss of Hudi is reported by name") {
+  test("ignored options that a job may miss are reported by name") {
     val missed = Seq("hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.delete.parallelism" -> "3",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
@@ -19,7 +19,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     assert(reported(missed: _*).toSet == missed.map(_._1).toSet)
   }
 
-  test("an option for what is done anyway is not reported, nor one that tunes a feature that is off") {
+  test("an option without a difference or of a disabled feature is not reported") {
     val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.async" -> "false",
       "hoodie.metadata.enable" -> "false",
       "hoodie.archive.async" -> "false", "hoodie.metrics.on" -> "false",
@@ -37,7 +37,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     assert(reported(registered ++ ofAnother: _*) == ofAnother.map(_._1) && reported(ofAnother: _*).isEmpty)
   }
 
-  test("what only tunes Hudi, and what we act on, is not reported") {
+  test("options that only tune Hudi or that we support are not reported") {
     assert(reported("hoodie.memory.merge.max.size" -> "1", "hoodie.embed.timeline.server" -> "true",
         "hoodie.clean.failed.writes.policy" -> "LAZY", "hoodie.clean.automatic" -> "true",
         "hoodie.cleaner.commits.retained" -> "2", "hoodie.clean.parallelism" -> "7",
@@ -45,7 +45,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
         "hoodie.write.num.retries.on.conflict.failures" -> "3").isEmpty)
   }
 
-  test("Spark's configuration counts, and a write's option wins over it") {
+  test("ignored options of Spark's configuration are reported unless a write's option overrides them") {
     val session =
       Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.delete.parallelism" -> "3",
         "hoodie.metadata.enable" -> "true")
@@ -53,7 +53,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       Seq("hoodie.archive.delete.parallelism", "hoodie.metrics.on"))
   }
 
-  test("those of one effect are described together, without their values") {
+  test("ignored options with one effect are described together, without their values") {
     val ignored = Settings.ofWrite(Map("hoodie.archive.delete.parallelism" -> "3",
         "hoodie.metrics.on" -> "true", "hoodie.metrics.executor.enable" -> "77"), Map.empty).ignored
     val described = IgnoredOptions.described(ignored)
@@ -62,7 +62,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
         !described.mkString.contains("77"))
   }
 
-  test("of a read its own options are reported, those of the session and of writes are not") {
+  test("a read reports its own ignored options and none of the session") {
     def ofRead(options: Map[String, String], session: Map[String, String]) =
       ReadConfig.parse(options, session).ignored.map(_.key)
     val session = Map("hoodie.metadata.enable" -> "true", "hoodie.metrics.on" -> "true")

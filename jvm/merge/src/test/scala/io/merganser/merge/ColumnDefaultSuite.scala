@@ -23,12 +23,12 @@ class ColumnDefaultSuite extends AnyFunSuite {
       case other         => other
     }
 
-  test("a small integer or a boolean that is its column's default is missing, as Hudi has it; other defaults are not") {
+  test("a small integer or boolean equal to its column's default counts as missing, as in Hudi") {
     assert(merged(MissingValues.Nulls) == Seq[Any](1, 100000L, false, "x"))
     assert(merged(MissingValues.Marked("x")) == Seq[Any](5, 100000L, true, "a"))
   }
 
-  test("a default is a value of its column's type, and can be removed") {
+  test("a default must have its column's type and can be removed") {
     val plain = StructField("n", IntegerType, nullable = false)
     assert(ColumnDefault.of(column("n", IntegerType, 5)).contains(5))
     assert(ColumnDefault.of(column("s", StringType, "x")).contains("x"))

@@ -17,7 +17,7 @@ class CommitTimeRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a", versions = "k1- k1@1=b", expected = "k1@1=b")
   }
 
-  test("the row after a delete without an ordering value ends history") {
+  test("a row after a delete without an ordering value ends history") {
     val merged = fold.merge(Notation.record("k1-"), Notation.record("k1@1=b"))
     assert(merged.endsHistory)
     assert(fold.merge(merged, Notation.record("k1@1=c")).endsHistory)

@@ -216,7 +216,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(Notation.read(merged).toString == "k1@2=_,_")
   }
 
-  test("schema ids tell apart which columns versions provide") {
+  test("schema ids differ between versions with different provided columns") {
     var ids = Seq.empty[Int]
     val noting: Merge = (older, newer, context) => {
       ids ++= Seq(older.getSchemaId, newer.getSchemaId)

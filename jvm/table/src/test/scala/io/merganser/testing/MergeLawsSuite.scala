@@ -13,14 +13,14 @@ class MergeLawsSuite extends AnyFunSuite {
     Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts")
   private val sum = ordered + ("merganser.rule.column.amount" -> "sum")
 
-  test("the lines of the page on laws run") {
+  test("the example of the documentation on laws runs") {
     val columns = StructType.fromDDL("id INT, ts BIGINT, amount INT")
     val options = Map("hoodie.datasource.write.recordkey.field" -> "id", "merganser.rule.column.amount" -> "max")
     MergeLaws.assertHold(columns, options, Seq(RuleLaw.Associative, RuleLaw.Idempotent))
     MergeLaws.check(columns, options).foreach(println)
   }
 
-  test("laws that hold pass, and one that does not is refuted by versions that the error shows") {
+  test("valid laws pass, and an invalid one fails with the versions that refute it") {
     MergeLaws.assertHold(columns, ordered, cases = 100)
     MergeLaws.assertHold(columns, sum, Seq(RuleLaw.Associative, RuleLaw.ProjectionSafe), cases = 100)
     val error = intercept[AssertionError](MergeLaws.assertHold(columns, sum, Seq(RuleLaw.Idempotent), cases = 100))
@@ -32,7 +32,7 @@ class MergeLawsSuite extends AnyFunSuite {
         |  a b b  row ts=1 amount=2 note=null""".stripMargin)
   }
 
-  test("a law that does not apply to the rule is an error only where it is requested by name") {
+  test("an inapplicable law is an error only if it is requested by name") {
     MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.Associative), cases = 10)
     val error = intercept[AssertionError](
       MergeLaws.assertHold(columns, ordered - "hoodie.table.ordering.fields", Seq(RuleLaw.DeletesKeepPlace),
@@ -40,12 +40,12 @@ class MergeLawsSuite extends AnyFunSuite {
     assert(error.getMessage.startsWith("deletes_keep_place is not about this rule: "))
   }
 
-  test("parts of a row that both have the ordering fields of its groups are merged as the whole row") {
+  test("parts of a row with the ordering fields of its groups are merged like the whole row") {
     val group = Map("merganser.rule.group.g.columns" -> "note", "merganser.rule.group.g.ordering" -> "amount")
     MergeLaws.assertHold(columns, ordered ++ group, Seq(RuleLaw.PartialIsWhole), cases = 300)
   }
 
-  test("a merger of one's own is found by its class, and a rule that cannot be is refused as by a write") {
+  test("a user's merger is found by its class, and an unusable rule is refused as in a write") {
     val merger = ordered ++ Map("hoodie.write.record.merge.mode" -> "CUSTOM",
       "hoodie.write.record.merge.strategy.id" -> UsersClasses.Id,
       "hoodie.write.record.merge.custom.implementation.classes" -> classOf[UsersClasses.Appending].getName)

@@ -27,7 +27,7 @@ class KeyTraceSuite extends AnyFunSuite {
     assert(outcomes(None, "k@_=x,_ k@3- k@5=a") == Seq(Outcome.Unchanged, Outcome.Absent, Outcome.Inserted))
   }
 
-  test("a step has what the version was merged with and what the key is then") {
+  test("each step of a trace has the row before the merge and the row after it") {
     val (_, steps) =
       traced(MergeRule.eventTime(Notation.layout), Some(Notation.change("k@3=a,b")), Notation.changes("k@7=_,x"))
     val step = steps.head

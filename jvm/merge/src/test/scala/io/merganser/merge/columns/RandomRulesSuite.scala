@@ -41,7 +41,7 @@ class RandomRulesSuite extends AnyFunSuite {
       }
     }
 
-  test("every function, group, delete policy and retraction was drawn") {
+  test("random rules draw every function, group, delete policy and retraction") {
     val all = ColumnFunction.names.map(_.takeWhile(_ != '(')) ++ DeletePolicy.all.map(_.text) ++
       DeletePolicy.all.map("group " + _.text) :+ "retract"
     assert(all.filterNot(drawn).isEmpty)

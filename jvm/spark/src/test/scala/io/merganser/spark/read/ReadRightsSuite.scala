@@ -39,7 +39,7 @@ final class ReadRightsSuite extends TableSuite with LocalSession {
     storage
   }
 
-  test("every way to read a table changes nothing in the store and takes no lock, also beside a pending write") {
+  test("no kind of read changes the store or takes a lock, also beside a pending write") {
     val storage = withPendingWrite()
     def load(more: (String, String)*): DataFrame =
       spark.read.format("merganser").options(more.toMap).load(storage.toString)

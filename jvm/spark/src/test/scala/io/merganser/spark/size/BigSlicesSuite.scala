@@ -31,7 +31,7 @@ final class BigSlicesSuite extends TableSuite {
     assert(code == 0, lines.takeRight(40).mkString("\n"))
   }
 
-  test("slices larger than the memory of their tasks, and keys of many versions, are read and compacted") {
+  test("slices above the task's memory, and keys with many versions, are read and compacted") {
     // Full: a slice of 10 GB of logs in a heap of 1 GB.
     if (isFull) run("1g", "10000", "1", "5000000", "5000") else run("512m", "300", "2", "300000", "100")
   }

@@ -89,7 +89,7 @@ final class ClusteringRunsSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a dead inline clustering is rolled back by a write, and a planned one only once expired") {
+    test(s"version $version: a write rolls back an expired inline clustering, a planned one only if all may expire") {
       val s      = storage
       val config = table(version, s)
       Seq("a", "b").foreach(written(s, config, _))

@@ -37,7 +37,7 @@ class SettingsSuite extends AnyFunSuite {
     }
   }
 
-  test("an unknown option that is near to nothing is an error without a suggestion") {
+  test("an unknown option without a similar known name is an error without a suggestion") {
     for (name <- Seq("colour", "hoodie.nothing.of.the.kind.at.all", "hoodie.clean.nothing.of.the.kind.at.all")) {
       val thrown = refusal(name -> "x")
       assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), name)
@@ -45,7 +45,7 @@ class SettingsSuite extends AnyFunSuite {
     accepted("hoodie.payload.combined.schema.validate" -> "true") // read by Hudi, and declared nowhere
   }
 
-  test("an option of another format is an error that says what does the same here") {
+  test("an option of another format is an error that names our equivalent") {
     val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant",
       "mergeSchema" -> "schemaEvolution",
       "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
@@ -56,14 +56,14 @@ class SettingsSuite extends AnyFunSuite {
     }
   }
 
-  test("an option of a family whose names are open is accepted, one that is nearly a known name of it is not") {
+  test("a free option name of an open family is accepted unless it is nearly a known name of it") {
     accepted("hoodie.metrics.our.reporter.port" -> "1", "hoodie.aws.region" -> "x",
       "hoodie.streamer.source.kafka.topic" -> "x",
       "hoodie.write.lock.dynamodb.table" -> "locks")
     assert(refusal("hoodie.metrics.reporter.typ" -> "x").getMessage.contains("'hoodie.metrics.reporter.type'"))
   }
 
-  test("every option of Hudi is known: it is ours, refused, reported, or without effect") {
+  test("every option of Hudi is supported, refused, reported or accepted without effect") {
     val unknown = HudiOptions.names.filterNot { name =>
       val key = name.toLowerCase
       Options.byName.contains(key) || ForeignOptions.isKnown(key) || ForeignOptions.isHarmless(key)
@@ -85,7 +85,7 @@ class SettingsSuite extends AnyFunSuite {
     assert(settings.of(OptionScope.OfWrite).isEmpty && settings.of(OptionScope.OfTable).isEmpty)
   }
 
-  test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
+  test("a known option is refused by name if it would change rows or layout, and accepted with its harmless value") {
     val cases = Seq(("hoodie.table.base.file.format", "ORC", "parquet"),
       ("hoodie.partition.ttl.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"))
     for ((key, changing, harmless) <- cases) {
@@ -96,7 +96,7 @@ class SettingsSuite extends AnyFunSuite {
     }
   }
 
-  test("a value of ours that Hudi has and we do not do is unsupported, any other wrong value invalid") {
+  test("an option's value is unsupported if Hudi alone has it, and any other wrong value is invalid") {
     assert(refusal("hoodie.index.type" -> "RECORD_INDEX").condition == "UNSUPPORTED_OPTION")
     assert(refusal("hoodie.datasource.write.operation" -> "bootstrap").condition == "UNSUPPORTED_OPTION")
     assert(refusal("hoodie.index.type" -> "TREE").condition == "OPTION_VALUE_INVALID")
@@ -106,7 +106,7 @@ class SettingsSuite extends AnyFunSuite {
         "hoodie.parquet.max.file.size"))
   }
 
-  test("names count in any case, and every alias means its option") {
+  test("option names are read in any case, and every alias sets its option") {
     assert(accepted("PRIMARYKEY" -> "id").fields(Options.RecordKey) == Seq("id"))
     for (name <- Options.OrderingFields.names)
       assert(accepted(name -> " a , b").fields(Options.OrderingFields) == Seq("a", "b"), name)
@@ -120,7 +120,7 @@ class SettingsSuite extends AnyFunSuite {
     accepted("hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.precombine.field" -> "o")
   }
 
-  test("an option wins over Spark's configuration, which counts for hoodie and merganser names only") {
+  test("an option wins over Spark's configuration, of which only hoodie and merganser names are read") {
     val conf = Map("hoodie.datasource.write.operation" -> "insert", "spark.hoodie.combine.before.insert" -> "true",
       "spark.sql.shuffle.partitions" -> "2", "unknown" -> "x")
     val both = Settings.ofWrite(Map("hoodie.datasource.write.operation" -> "delete"), conf)
@@ -141,12 +141,12 @@ class SettingsSuite extends AnyFunSuite {
       "job.id" -> "7"))
   }
 
-  test("an empty value is as good as none") {
+  test("an option with an empty value counts as not set") {
     assert(accepted("hoodie.datasource.write.precombine.field" -> "", "hoodie.table.ordering.fields" -> "o").fields(
       Options.OrderingFields) == Seq("o"))
   }
 
-  test("a reader accepts what writers take, and refuses what would change the rows it returns") {
+  test("a reader accepts options of writers and refuses options that would change the returned rows") {
     Settings.ofRead(Map("hoodie.datasource.write.operation" -> "upsert", "hoodie.clustering.inline" -> "true"),
       Map.empty)
     val thrown =
@@ -155,7 +155,7 @@ class SettingsSuite extends AnyFunSuite {
     assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
   }
 
-  test("a window is one of an incremental query, which the session may choose for all its reads but those of a time") {
+  test("time windows need an incremental query, which the session may set for all reads without a time") {
     val incremental                            = Map("hoodie.datasource.query.type" -> "incremental")
     val begin                                  = Map("hoodie.datasource.read.begin.instanttime" -> "2024")
     def conflict(options: Map[String, String]) = intercept[MerganserException](ReadConfig.parse(options, Map.empty))
@@ -169,7 +169,7 @@ class SettingsSuite extends AnyFunSuite {
     assert(ReadConfig.parse(Map.empty, begin).changes.isEmpty)
   }
 
-  test("no name stands for two things") {
+  test("no option name has two meanings") {
     val names = Options.all.flatMap(_.names)
     assert(names.map(_.toLowerCase).distinct.size == names.size)
     val foreign =
@@ -185,7 +185,7 @@ class SettingsSuite extends AnyFunSuite {
     for (entry <- Options.all; default <- entry.default) assert(entry.kind.parse(default).contains(default), entry.key)
   }
 
-  test("an edit distance counts insertions, deletions, replacements and swaps") {
+  test("the edit distance counts insertions, deletions, replacements and swaps") {
     assert(NearestName.distance("kitten", "sitting") == 3)
     assert(NearestName.distance("abcd", "abdc") == 1)
     assert(NearestName.distance("", "ab") == 2)

@@ -10,12 +10,12 @@ import io.merganser.table.rule.MergeMode
 
 final class TableConfigSuite extends TableSuite {
 
-  test("checksum: CRC32 of database and name, with the dot also where there is no database") {
+  test("the checksum is the CRC32 of database and name, joined by a dot even without a database") {
     assert(TableConfig(Map("hoodie.table.name" -> "mor9")).checksum == 1880643271L)
     assert(TableConfig(Map("hoodie.table.name" -> "mor9", "hoodie.database.name" -> "db")).checksum != 1880643271L)
   }
 
-  test("a created table reads back with every key, also unknown ones and those that need escapes") {
+  test("a created table reads back every property, with unknown keys and characters that need escapes") {
     val odd =
       properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr",
         "hoodie.table.create.schema" -> "{\"a\": 1}")
@@ -31,9 +31,7 @@ final class TableConfigSuite extends TableSuite {
     assert(TableConfig.load(storage).name == "t")
   }
 
-  test(
-    "a folder with foreign files becomes no table; names that begin with a dot, " +
-      "a job's marker and empty folders do not count") {
+  test("creating a table fails in a folder with foreign files; dot files, job markers and empty folders are allowed") {
     storage.makeFolder("day=1/empty")
     storage.touch(".DS_Store")
     storage.touch("_SUCCESS")
@@ -52,7 +50,7 @@ final class TableConfigSuite extends TableSuite {
     assert(Creation.create(storage, properties()).name == "t")
   }
 
-  test("a path without a table, an unknown version, a bootstrapped table and ORC files are refused by name") {
+  test("loading refuses a path without a table, an unknown version, a bootstrapped table and ORC files by name") {
     assert(conditionOf(TableConfig.load(storage)) == "PATH_IS_NO_TABLE")
     assert(conditionOf(Creation.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
@@ -67,7 +65,7 @@ final class TableConfigSuite extends TableSuite {
         properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
   }
 
-  test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update repairs it") {
+  test("a valid backup replaces properties with a wrong checksum, and the next update repairs the file") {
     table()
     val file = folder.resolve("t/.hoodie/hoodie.properties")
     Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
@@ -80,7 +78,7 @@ final class TableConfigSuite extends TableSuite {
     assert(conditionOf(TableConfig.load(storage)) == "TABLE_PROPERTIES_INVALID")
   }
 
-  test("a file cut off before its checksum loses to the backup, and is believed without one") {
+  test("a backup wins over properties without a checksum, which are trusted if there is none") {
     table()
     val file = folder.resolve("t/.hoodie/hoodie.properties")
     Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
@@ -129,7 +127,7 @@ final class TableConfigSuite extends TableSuite {
     }
   }
 
-  test("fields: legacy ordering key, partition kinds, key generator by class or by the number of fields") {
+  test("fields are parsed from the legacy ordering key, partition kinds and the key generator's class") {
     def config(p: (String, String)*) = TableConfig(properties() ++ p)
     assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
     val twoNames = config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts")
@@ -145,7 +143,7 @@ final class TableConfigSuite extends TableSuite {
       .keyGeneratorType == "TIMESTAMP")
   }
 
-  test("a mode that is not stored follows the payload first in version 6, the strategy first in version 8") {
+  test("a missing merge mode is derived first from the payload in version 6 and from the strategy in version 8") {
     val both = (properties() - "hoodie.record.merge.mode") ++ Map(
       "hoodie.record.merge.strategy.id" -> MergeMode.StrategyId.EventTime,
       "hoodie.compaction.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload")
@@ -155,7 +153,7 @@ final class TableConfigSuite extends TableSuite {
     assert(MergeMode.of(TableConfig(ordered)) == MergeMode.EventTimeOrdering)
   }
 
-  test("the timeline's zone is UTC if the table is configured so, else that of this JVM") {
+  test("the timeline's zone is UTC if the table has it configured, else the zone of this JVM") {
     assert(TableConfig(properties()).timelineZone == java.time.ZoneOffset.UTC)
     assert(TableConfig(properties() - "hoodie.table.timeline.timezone").timelineZone == java.time.ZoneId.systemDefault)
   }

@@ -33,7 +33,7 @@ class StoredRuleBytesSuite extends AnyFunSuite {
     assert(recorded(name)("hoodie.record.merge.strategy.id") == rule.strategyId)
   }
 
-  test("every recorded file is of a rule that is written here") {
+  test("every recorded file has a declaration in this suite") {
     val files = Files.list(Folder)
     try assert(files.iterator.asScala.map(_.getFileName.toString).toSet == Declarations.map(_._1 + ".properties").toSet)
     finally files.close()

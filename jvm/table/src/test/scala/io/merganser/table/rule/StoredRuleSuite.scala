@@ -37,7 +37,7 @@ class StoredRuleSuite extends AnyFunSuite {
       for ((name, payload) <- classic) assert(rule(madeFor(name, version)) == ByPayload(payload, Seq("ts")), name)
     }
 
-    test(s"on version $version the payload classes of the plain modes are the modes") {
+    test(s"on version $version the payload classes of the plain modes become these modes") {
       assert(rule(madeFor("DefaultHoodieRecordPayload", version)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
       assert(rule(madeFor("EventTimeAvroPayload", version)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
       assert(rule(madeFor("OverwriteWithLatestAvroPayload", version)) == ByPayload(OverwriteWithLatest, Seq("ts")))
@@ -50,14 +50,14 @@ class StoredRuleSuite extends AnyFunSuite {
     }
   }
 
-  test("a plain payload class under the payload strategy is the payload's rule") {
+  test("a plain payload class under the payload strategy gives the payload's rule") {
     val stored = madeFor("DefaultHoodieRecordPayload", 8,
       "hoodie.write.record.merge.strategy.id" -> MergeMode.StrategyId.PayloadBased)
     assert(MergeMode.of(stored) == MergeMode.Custom)
     assert(rule(stored) == ByPayload(EventTime, Seq("ts")))
   }
 
-  test("on version 9 the payload classes are modes with properties") {
+  test("on version 9 the payload classes become modes with properties") {
     assert(rule(madeFor("DefaultHoodieRecordPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
     assert(rule(madeFor("AWSDmsAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil))
     assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
@@ -66,7 +66,7 @@ class StoredRuleSuite extends AnyFunSuite {
       Some(MissingValues.Nulls)))
   }
 
-  test("what marks an unavailable value is the table's property") {
+  test("the marker for an unavailable value comes from the table's properties") {
     val stored = TableConfig(made().properties ++ Map("hoodie.table.partial.update.mode" -> "FILL_UNAVAILABLE",
       "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value" -> "n/a"))
     assert(rule(stored) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Marked("n/a"))))
@@ -75,9 +75,7 @@ class StoredRuleSuite extends AnyFunSuite {
       Some(MissingValues.Marked("__debezium_unavailable_value"))))
   }
 
-  test(
-    "a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; " +
-      "one of commit time does not") {
+  test("OverwriteWithLatest picks the greatest of a batch on version 9 too, a commit-time table does not") {
     assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9)) == ByPayload(OverwriteWithLatest, Seq("ts")))
     assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(
       MergeMode.CommitTimeOrdering, Nil))
@@ -85,9 +83,7 @@ class StoredRuleSuite extends AnyFunSuite {
       ByMode(MergeMode.CommitTimeOrdering, Nil))
   }
 
-  test(
-    "a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, " +
-      "and nulls keep what is stored") {
+  test("OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep stored values") {
     val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
     assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsAreMissing = true))
     assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
@@ -113,13 +109,13 @@ class StoredRuleSuite extends AnyFunSuite {
     }
   }
 
-  test("a user's class with the name of a classic one is not the classic one") {
+  test("a user's class with the simple name of a classic payload is not the classic one") {
     assert(PayloadClasses.named("com.example.AWSDmsAvroPayload").isEmpty)
     assert(PayloadClasses.named("AWSDmsAvroPayload").isEmpty)
     assert(PayloadClasses.named("org.apache.hudi.payload.AWSDmsAvroPayload").contains(AwsDms))
   }
 
-  test("a payload class marks its deletes where it decides, beside what the table configures") {
+  test("a payload class adds its own delete marker to the table's") {
     val options = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone")
     assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 8, options: _*)) ==
       Seq(DeleteMarker("name", "gone"), DeleteMarker("Op", "D", ignoresCase = true)))
@@ -127,7 +123,7 @@ class StoredRuleSuite extends AnyFunSuite {
     assert(PayloadClasses.markers(made()).isEmpty)
   }
 
-  test("a read of one column reads what the rule compares and what marks deletes") {
+  test("a read of one column also reads the columns of ordering and of delete markers") {
     val columns = schema.add("Op", StringType).add("_event_seq", StringType).add("_change_operation_type", StringType)
     def read(table: TableConfig) =
       CompiledRule.layoutSchema(StructType(Seq(columns("name"))), columns, table, rule(table)).fieldNames.toSeq
@@ -137,7 +133,7 @@ class StoredRuleSuite extends AnyFunSuite {
     assert(read(madeFor("PartialUpdateAvroPayload", 9)) == Seq("name", MetaColumns.RecordKey, "ts"))
   }
 
-  test("a payload class whose column the table lacks is an error that names it, not another rule") {
+  test("a payload class is refused by the name of its column if the table lacks it") {
     val stored = madeFor("debezium.MySqlDebeziumAvroPayload", 8)
     val layout = CompiledRule.layoutSchema(schema, schema, stored, rule(stored))
     val thrown = intercept[MerganserException](CompiledRule(rule(stored), stored, layout))

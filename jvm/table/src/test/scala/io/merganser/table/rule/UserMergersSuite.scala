@@ -77,14 +77,14 @@ class UserMergersSuite extends AnyFunSuite {
       refused(classOf[UsersClasses.ForAvro].getName) == s"${classOf[UsersClasses.ForAvro].getName} merges AVRO records")
   }
 
-  test("a class that cannot be loaded is skipped where another one matches, and named where none does") {
+  test("a class that cannot be loaded is skipped if another one matches, and named if none does") {
     assert(chosen("no.such.Merger", classOf[UsersClasses.Failing].getName, appending) == appending)
     assert(refused("no.such.Merger") == "no.such.Merger is not on the class path (its jar goes into spark.jars)")
     assert(refused("no.such.Merger", classOf[KeepFirst].getName).contains(
         s"; ${classOf[KeepFirst].getName} has strategy id ${new KeepFirst().getMergingStrategy}"))
   }
 
-  test("no class at all, one that is no merger, one that cannot be made") {
+  test("a merger is refused if no class is named, it has the wrong type or it cannot be instantiated") {
     assert(refused() == "no class was named")
     assert(refused("java.lang.String") == "java.lang.String does not implement io.merganser.merge.RecordMerger")
     assert(refused(classOf[UsersClasses.WithArguments].getName).endsWith("has no public constructor without arguments"))
@@ -95,7 +95,7 @@ class UserMergersSuite extends AnyFunSuite {
   private val withoutHudi = "was compiled against Apache Hudi, whose jar is not on the class path: add " +
     s"${HudiJar.artifact} to spark.jars.packages, or implement "
 
-  test("a merger made for Hudi names Hudi's jar if it is missing, and what it lacks if the jar is of another release") {
+  test("an error for a merger of Hudi names Hudi's missing jar, or the part that another release lacks") {
     val own = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
     withClasses(own)(
       assert(refused("a.HudiMerger") == s"a.HudiMerger ${withoutHudi}io.merganser.merge.RecordMerger instead"))
@@ -105,7 +105,7 @@ class UserMergersSuite extends AnyFunSuite {
     assert(HudiJar.artifact.startsWith("org.apache.hudi:hudi-spark"))
   }
 
-  test("a class that is no merger and no payload runs no static initialiser, a merger's own runs before it is used") {
+  test("a class that is neither merger nor payload is not initialized, and a merger is initialized before its use") {
     val other = s"${UsersClasses.getClass.getName}Initialised$$" // classOf and getClass would initialise it
     assert(refused(other) == s"$other does not implement io.merganser.merge.RecordMerger")
     assert(refusedPayload(other) == s"does not implement ${classOf[RecordPayload].getName}")
@@ -115,7 +115,7 @@ class UserMergersSuite extends AnyFunSuite {
     assert(UsersClasses.Initialised.toString.nonEmpty && System.getProperty(UsersClasses.InitialiserRan) == "true")
   }
 
-  test("a merger that states that it is associative combines rows early; one that states it wrongly is refused") {
+  test("a merger declared associative combines rows early, and a wrong declaration is refused") {
     val columns                = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
     val schema                 = StructType(columns :+ StructField("_hoodie_record_key", StringType))
     def rule(merger: Class[_]) = StoredRule.of(table, Seq(merger.getName))
@@ -136,7 +136,8 @@ class UserMergersSuite extends AnyFunSuite {
           law.holds.contains(false)))
   }
 
-  test("a stored check that refutes what a merger states is used, one of another rule or that all held is not") {
+  test(
+    "a stored check that refutes a merger's declaration is used; checks of other rules or without findings are not") {
     val wrong   = Seq(classOf[UsersClasses.StatingWrongly].getName)
     val columns = StructType.fromDDL("id STRING, ts BIGINT, v STRING")
     def combines(config: TableConfig) = StoredRule.of(config, wrong) match {
@@ -157,7 +158,7 @@ class UserMergersSuite extends AnyFunSuite {
     assert(combines(unread) && CheckedRule.of(unread).isEmpty)
   }
 
-  test("a payload class of the user's, on tables of every version") {
+  test("a user's payload class is accepted on tables of every version") {
     for (version <- Seq("6", "8", "9"))
       StoredRule.of(byPayload(classOf[UsersClasses.Words].getName, version), Nil) match {
         case StoredRule.UserMerger(source, fields, properties, _, _) =>
@@ -168,7 +169,7 @@ class UserMergersSuite extends AnyFunSuite {
       }
   }
 
-  test("a payload class that cannot be used says why") {
+  test("an unusable payload class is refused with the reason") {
     assert(refusedPayload("no.such.Payload") == "is not on the class path (its jar goes into spark.jars)")
     assert(refusedPayload(
       classOf[UsersClasses.WithoutConstructor].getName) == "has no public constructor (GenericRecord, Comparable)")
@@ -177,8 +178,7 @@ class UserMergersSuite extends AnyFunSuite {
       "belongs to Hudi's SQL statements; in Merganser, MERGE, UPDATE and DELETE need no payload class")
   }
 
-  test(
-    "a payload made for Hudi names Hudi's jar if it is missing, and what it lacks if the jar is of another release") {
+  test("an error for a payload of Hudi names Hudi's missing jar, or the part that another release lacks") {
     val own = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
     withClasses(own)(
       assert(refusedPayload("a.HudiPayload") == s"${withoutHudi}io.merganser.table.avro.RecordPayload instead"))
@@ -187,7 +187,7 @@ class UserMergersSuite extends AnyFunSuite {
           "does not fit the release of Apache Hudi on the class path: ")))
   }
 
-  test("a merger sees all columns, unless it names those it looks at") {
+  test("a merger receives all columns unless it names its own") {
     val columns = StructType(Seq("id", "ts", "a", "b").map(StructField(_, LongType)) :+ StructField("c", StringType))
     val all     = StoredRule.of(table, Seq(appending))
     assert(all.columns(columns) == Seq("id", "ts", "a", "b", "c"))
@@ -195,7 +195,7 @@ class UserMergersSuite extends AnyFunSuite {
       "ts"))
   }
 
-  test("merge properties come to the merger by their short names too") {
+  test("a merger receives merge properties by their short names too") {
     val rule = StoredRule.of(TableConfig(table.properties + ("hoodie.record.merge.property.states" -> "new,paid")),
       Seq(appending))
     val seen = rule.asInstanceOf[StoredRule.UserMerger].properties

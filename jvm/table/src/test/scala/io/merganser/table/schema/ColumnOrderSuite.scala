@@ -8,14 +8,14 @@ class ColumnOrderSuite extends AnyFunSuite {
 
   private def ddl(text: String): StructType = StructType.fromDDL(text)
 
-  test("a new table has its partition columns last, in the order of the partitioning; fields of structs stay") {
+  test("a new table has its partition columns last in the order of partitioning, and fields of structs stay in place") {
     val columns = ddl("k INT, day STRING, m STRUCT<region: STRING>, hour INT, v STRING")
     assert(ColumnOrder.ofNew(columns, Seq("hour", "day", "m.region")).fieldNames.toSeq ==
       Seq("k", "m", "v", "hour", "day"))
     assert(ColumnOrder.ofNew(columns, Nil) == columns)
   }
 
-  test("columns are added before the partition columns that are the last ones, and else at the end") {
+  test("new columns are inserted before partition columns at the end, and else appended") {
     def added(columns: String, partitions: String*) =
       ColumnOrder.withAdded(ddl(columns), ddl("x INT, y INT"), partitions).fieldNames.mkString(" ")
     assert(added("k INT, v STRING, hour INT, Day STRING", "hour", "day") == "k v x y hour Day")
@@ -25,7 +25,7 @@ class ColumnOrderSuite extends AnyFunSuite {
     assert(added("day STRING", "day") == "x y day")
   }
 
-  test("columns that a write brings are before the partition columns, and a wider type is in its place") {
+  test("a write's new columns come before the partition columns, and a wider type keeps its column's place") {
     val config = TableConfig(Map("hoodie.table.name" -> "trips", "hoodie.table.partition.fields" -> "day"))
     def after(table: String, incoming: String) =
       SchemaEvolution.ofWrite(config, ddl(table), ddl(incoming), widensToString = false)

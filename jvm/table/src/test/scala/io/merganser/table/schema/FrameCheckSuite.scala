@@ -24,7 +24,7 @@ class FrameCheckSuite extends AnyFunSuite {
         "_hoodie_commit_time STRING")
   }
 
-  test("a column that marks deletes is found in any case and is boolean, unless the table stores it") {
+  test("the column of delete marks is found in any case and must be boolean unless the table stores it") {
     def flag(frame: String, table: StructType = stored) =
       FrameCheck.deleteFlag(StructType.fromDDL(frame), table).map(_.name)
     def require(frame: String, table: StructType = stored): Unit =
@@ -42,7 +42,7 @@ class FrameCheckSuite extends AnyFunSuite {
     require("id INT, _hoodie_is_deleted VOID")
   }
 
-  test("a narrower number is accepted, a wider one is not") {
+  test("a frame's narrower number is accepted and a wider one is refused") {
     check("id INT, name STRING, price DECIMAL(8,1), inner STRUCT<a: SMALLINT, b: STRING>, tags ARRAY<FLOAT>")
     for (
       (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"),
@@ -58,11 +58,11 @@ class FrameCheckSuite extends AnyFunSuite {
     }
   }
 
-  test("a number or a date is accepted for a text, of which it makes one") {
+  test("a frame's number or date is accepted for a string column") {
     Seq("INT", "BIGINT", "DOUBLE", "DATE").foreach(kind => check(whole.replace("name STRING", s"name $kind")))
   }
 
-  test("a field that a struct of the frame lacks is refused by its path, unless null is requested") {
+  test("a missing field of a frame's struct is refused by its path unless null is requested") {
     val thrown = refusal(whole.replace("a: INT, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'inner.a'"))
     assert(thrown.getMessage.contains("missingColumns to null"))
@@ -74,19 +74,19 @@ class FrameCheckSuite extends AnyFunSuite {
     FrameCheck.requireWholeStructs(StructType.fromDDL("id INT"), stored, "trips")
   }
 
-  test("a column that the frame lacks is refused by name, unless null is requested") {
+  test("a missing column of the frame is refused by name unless null is requested") {
     val thrown = refusal(whole.replace("name STRING, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'name'"))
     assert(thrown.getMessage.contains("missingColumns to keep"))
     check(whole.replace("name STRING, ", ""), nullForMissing = true)
   }
 
-  test("a column that the table has not is refused by name, unless new columns are allowed") {
+  test("a column that the table lacks is refused by name unless new columns are allowed") {
     assert(refusal(whole + ", more INT").getMessage.contains("'more'"))
     check(whole + ", more INT", allowNewColumns = true)
   }
 
-  test("a field inside a struct is found by its dotted name, a column with a dot in its name before that") {
+  test("a dotted name finds a column of this name first, then a field inside a struct") {
     val schema = StructType.fromDDL("s STRUCT<a: STRUCT<b: INT>>, `s.a` STRING, X INT, x INT")
     assert(FrameCheck.find(schema, "s.a.b").map(_.dataType.sql).contains("INT"))
     assert(FrameCheck.find(schema, "s.a").map(_.dataType.sql).contains("STRING"))

@@ -24,7 +24,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     })
   }.toMap
 
-  test("the first version numbers the meta columns, then the others level by level, as Hudi does") {
+  test("the first version numbers meta columns first, then the other columns level by level, as Hudi does") {
     val numbers = ids(first.columns)
     assert(MetaColumns.names.map(numbers) == (0 to 4))
     assert(Seq("id", "who", "tags", "m", "price").map(numbers) == (5 to 9))
@@ -34,7 +34,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(first.maxColumnId == 18 && first.version == 0)
   }
 
-  test("a version is the same after it was written and parsed, and its JSON has the names of Hudi's") {
+  test("a version survives its JSON, which has the names of Hudi's") {
     val json = InternalSchemaJson.of(first)
     assert(InternalSchemaJson.parse(json) == first)
     assert(json.startsWith("""{"max_column_id":18,"version_id":0,"type":"record","fields":[""" +
@@ -53,7 +53,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     }
   }
 
-  test("a column that is added, or dropped and added again, gets an id that none has had") {
+  test("a column that is added, or dropped and added again, gets an unused id") {
     val table   = ddl("id INT, a STRING, s STRUCT<x: INT>")
     val start   = InternalSchema.initial(table)
     val dropped = start.without(Seq("a")).without(Seq("s", "x"))
@@ -67,7 +67,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(start.evolved(table, 9, isExact = true) eq start)
   }
 
-  test("writes that lack comments, or call a column required, make no version; a change of columns does") {
+  test("a change of columns makes a version, and missing comments or required columns of a write make none") {
     val start = InternalSchema.initial(StructType(ddl("a INT").map(_.withComment("an a"))))
     assert(start.evolved(ddl("a INT NOT NULL"), 9, isExact = false) eq start)
     assert(start.evolved(ddl("a INT NOT NULL"), 9, isExact = true).version == 9)
@@ -88,7 +88,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     .renamed(Seq("l", "element", "v"), "w").renamed(Seq("m", "value", "x"), "z").evolved(nowTable, 5, isExact = true)
   private val history = SchemaHistory(Seq(now, old))
 
-  test("columns have the names of their ids in a file, and none where the file's column of that name is another one") {
+  test("columns are read by the file's names for their ids, and are absent if the file's column is another one") {
     val stored = history.columns("4").stored(nowTable)
     assert(stored == ddl("id INT, a INT, `a#absent` INT, s STRUCT<x: INT, `x#absent`: INT>, " +
       "l ARRAY<STRUCT<v: INT>>, m MAP<STRING, STRUCT<x: INT>>, n INT"))
@@ -97,7 +97,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(history.columns("4").stored(ddl("s STRUCT<x: INT>, z INT")) == ddl("s STRUCT<`x#absent`: INT>, z INT"))
   }
 
-  test("filters have the file's names, and those on what the file lacks or has inside of structs are not used") {
+  test("filters use the file's names, and are dropped for absent columns and fields of structs") {
     val file = history.columns("4")
     val b    = EqualTo("b", 1)
     assert(file.stored(And(b, Not(IsNull("id")))).contains(And(EqualTo("a", 1), Not(IsNull("id")))))
@@ -108,7 +108,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(history.columns("5").stored(EqualTo("a", 1)).contains(EqualTo("a", 1)))
   }
 
-  test("statistics of a column are those of its id, unless its values are others now or the file lacks it") {
+  test("statistics of a column are found by its id, unless its values changed or the file lacks it") {
     assert(Seq("id", "b", "a", "n").map(history.columns("4").measured) == Seq(Some("id"), Some("a"), None, None))
     assert(history.columns("5").measured("a").contains("a"))
     val floats = InternalSchema.initial(ddl("i INT, f FLOAT"))
@@ -116,7 +116,7 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(Seq("i", "f").map(SchemaHistory(Seq(wider, floats)).columns("4").measured) == Seq(Some("i"), None))
   }
 
-  test("an instant has the newest version up to it, and a file from before all of them the oldest") {
+  test("an instant gets the newest version up to it, and a file before all versions the oldest") {
     val middle   = now.copy(version = 20240102000000000L)
     val versions = SchemaHistory(Seq(now.copy(version = 20240103000000000L), middle, old.copy(version = 3)))
     assert(versions.at("20240102000000000") == middle && versions.at("20240102235959999") == middle)

@@ -18,15 +18,13 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     (mentions :+ "'trips'").foreach(text => assert(thrown.getMessage.contains(text), text))
   }
 
-  test(
-    "the table's columns come first in their order, new ones follow in the input's order, " +
-      "nullable and as they are stored") {
+  test("the table's columns come first, then new ones in the input's order, nullable and with stored types") {
     assert(evolved("id INT NOT NULL, v STRING",
       "b TINYINT NOT NULL, v STRING, _hoodie_record_key STRING, id INT, a VARCHAR(3)") ==
       ddl("id INT NOT NULL, v STRING, b INT, a STRING"))
   }
 
-  test("nulls and empty arrays and maps without a type have the table's, and one that the table lacks is refused") {
+  test("nulls, empty arrays and maps take the table's type and are refused in new columns") {
     val table = "id INT, s STRING, a ARRAY<STRUCT<x: INT>>, m MAP<STRING, INT>, n STRUCT<x: INT, y: STRING>"
     val rows  = "id INT, s VOID, a ARRAY<VOID>, m MAP<VOID, VOID>, n STRUCT<x: VOID, y: STRING>"
     assert(evolved(table, rows) == ddl(table))
@@ -36,7 +34,7 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     }
   }
 
-  test("declared columns contradict a table without them or with other types, and not one with more or wider ones") {
+  test("declared columns contradict a table that lacks them or has other types, not one with more or wider columns") {
     def contradiction(table: String, declared: String) =
       SchemaEvolution.contradiction("trips", ddl(table), ddl(declared)).mkString
     val table = "id STRING, n BIGINT, d DECIMAL(12,2), at STRUCT<x: INT, y: DOUBLE>, v STRING"
@@ -51,11 +49,11 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     assert(contradiction(table, "n BOOLEAN").startsWith("column 'n' is boolean, the table has bigint"))
   }
 
-  test("what the rows lack stays, and another case is the same column") {
+  test("columns that the rows lack stay, and names match in any case") {
     assert(evolved("id INT, v STRING", "ID INT") == ddl("id INT, v STRING"))
   }
 
-  test("a column takes the wider of both types, whoever brings it") {
+  test("a column takes the wider type of table and write") {
     for (
       (narrow, wide) <- Seq("INT" -> "BIGINT", "INT" -> "FLOAT", "INT" -> "DOUBLE", "BIGINT" -> "DOUBLE",
         "FLOAT" -> "DOUBLE",
@@ -66,7 +64,7 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     }
   }
 
-  test("a column of numbers or dates becomes string only on request, inside structs too, and the error says how") {
+  test("numbers and dates become strings only on request, inside structs too, and the error names the option") {
     for (
       column <- Seq("c INT", "c DOUBLE", "c DECIMAL(8,2)", "c DATE", "c STRUCT<a: BIGINT>", "c ARRAY<INT>",
         "c MAP<STRING, FLOAT>")
@@ -113,7 +111,7 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     refused("id INT", "id INT, ID INT", "'id'", "'ID'")
   }
 
-  test("a new type of a key, partition, ordering or marker column is refused where texts or the order would change") {
+  test("a key, partition, ordering or marker column refuses a new type that would change its texts or its order") {
     def config(more: (String, String)*) = TableConfig(Map("hoodie.table.name" -> "trips",
       "hoodie.table.type" -> "COPY_ON_WRITE",
       "hoodie.table.version" -> "9", "hoodie.timeline.layout.version" -> "2",

@@ -30,12 +30,12 @@ final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
     Hung(takesEffect = true) -> "hangs once and takes effect when it is interrupted")
 
   for (version <- Seq(9, 6); (fault, how) <- faults)
-    test(s"version $version: a file system that $how at any operation of an archiving loses no instant") {
+    test(s"version $version: archiving loses no instant if a file system $how at any operation") {
       check(version, fault, faulty)
     }
 
   for ((fault, how) <- faults.take(3))
-    test(s"an object store that $how at any operation of an archiving loses no instant") {
+    test(s"archiving loses no instant if an object store $how at any operation") {
       check(9, fault, name => Storage(s"gs://${folder.resolve(name)}", FaultyFileSystem.configuration))
     }
 

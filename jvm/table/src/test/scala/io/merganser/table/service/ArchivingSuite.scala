@@ -21,7 +21,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
   }
 
   for (version <- Seq(6, 8, 9))
-    test(s"version $version: more than 30 completed writes become 20, and the others are read from the history") {
+    test(s"version $version: archiving leaves 20 of more than 30 completed writes, and the history serves the others") {
       val s = copyOnWrite(version)
       commits(s, 1 to 30)
       assert(archive(s) == Archived(0, None, None, 30))
@@ -39,7 +39,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
       assert(archive(s).instants == 0)
     }
 
-  test("a file of the history has the columns and the name of Hudi's") {
+  test("a file of the history has the name and the columns of Hudi's") {
     val s = copyOnWrite()
     commits(s, 1 to 31)
     archive(s)
@@ -60,7 +60,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     } finally footer.close()
   }
 
-  test("a pending write or compaction and the completed write before it stay") {
+  test("archiving keeps a pending write or compaction and the completed write before it") {
     for (action <- Seq(Action.Commit, Action.ReplaceCommit, Action.Compaction)) {
       val s = Storage(folder.resolve(action.name).toUri.toString, new org.apache.hadoop.conf.Configuration())
       io.merganser.table.commit.Creation.create(s, properties(mergeOnRead = false))
@@ -71,7 +71,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     }
   }
 
-  test("a write that completed while a pending one was running stays, whenever it was requested") {
+  test("archiving keeps a write that completed while a pending one was running") {
     val s = copyOnWrite()
     commits(s, 1 to 40)
     val folder = TableConfig.load(s).timelineFolder
@@ -83,7 +83,8 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(archived(s).forall(_ < commitAt(3)) && active(s).head == commitAt(3))
   }
 
-  test("instants from the first savepoint on stay; with hoodie.archive.beyond.savepoint only those with one") {
+  test(
+    "archiving keeps instants from the first savepoint on, or with hoodie.archive.beyond.savepoint only saved ones") {
     val s = copyOnWrite()
     commits(s, 1 to 40)
     s.createNew(s"${TableConfig.load(s).timelineFolder}/${commitAt(4)}_${at(45)}.savepoint", Array[Byte](1))
@@ -99,7 +100,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(archived(s) == numbers(1 to 20) && active(s) == numbers(21 to 40))
   }
 
-  test("the last compaction stays where the time since then makes one due, and else enough delta commits to count") {
+  test("archiving keeps the last compaction if time makes the next one due, else enough delta commits to count") {
     for (isByTime <- Seq(false, true)) {
       val s = faulty(s"t$isByTime")
       table(storage = s)
@@ -111,7 +112,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     }
   }
 
-  test("files that a task wrote after the rollback of its write are removed before the timeline begins after them") {
+  test("files written after the rollback of their write are removed before the timeline starts after them") {
     for (isLate <- Seq(false, true)) {
       val s      = faulty(s"t$isLate")
       val config = table(storage = s)
@@ -130,7 +131,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     }
   }
 
-  test("with cleaning, instants that the last clean retains stay; older services are archived but for that clean") {
+  test("archiving keeps instants that the last clean retains, and archives older services but this clean") {
     val s = copyOnWrite()
     commits(s, 1 to 40)
     service(s, 22, Action.Clean, CleanFixture.completed(Some(commitAt(1))))
@@ -181,7 +182,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(archived(s) == numbers(1 to 20) && active(s) == numbers(21 to 40))
   }
 
-  test("delta commits that are counted for the next compaction stay, and the last compaction") {
+  test("archiving keeps the last compaction and the delta commits that are counted for the next one") {
     val s = storage
     table(storage = s)
     commits(s, 1 to 10, Action.DeltaCommit)
@@ -195,7 +196,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(active(s) == numbers(36 to 40))
   }
 
-  test("the commit of the schema stays, and the one with the transactions of applications") {
+  test("archiving keeps the commit with the schema and the one with transactions of applications") {
     val s = copyOnWrite()
     commits(s, 1 to 5)
     commits(s, 6 to 40, metadata = n => plain(n).copy(extra = Map.empty))
@@ -227,7 +228,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(historyOf(s).completionTime(commitAt(7)).contains(at(71)))
   }
 
-  test("files of the history that are larger than configured are not merged") {
+  test("files of the history above the configured size are not merged") {
     val s        = copyOnWrite()
     val settings = ArchiveConfig(minCommits = 1, maxCommits = 2, history = HistorySettings(batch = 2, maxBytes = 10))
     for (n <- 1 to 12) { commits(s, Seq(n)); archive(s, settings) }
@@ -258,7 +259,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(archived(s) == numbers(1 to 430))
   }
 
-  test("a table that was upgraded since it was opened is archived in its new layout, whatever the upgrade has left") {
+  test("a table upgraded after it was opened is archived in its new layout, with any leftovers of the upgrade") {
     val s = copyOnWrite(6)
     commits(s, 1 to 31)
     val opened = TableConfig.load(s)
@@ -271,7 +272,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(left.forall(s.exists) && names(s, opened.historyFolder).isEmpty)
   }
 
-  test("a write sees conflicts with commits that were archived since it read the table") {
+  test("a write detects conflicts with commits that were archived since it read the table") {
     val s = copyOnWrite()
     commits(s, 1 to 5)
     val read = timelineOf(s)
@@ -284,7 +285,7 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(now.withArchivedSince(now) eq now)
   }
 
-  test("limits that contradict each other are refused by their names; those of cleaning are raised") {
+  test("contradicting limits of archiving are refused by name, and limits below cleaning's are raised") {
     val error = intercept[MerganserException](WriteConfig.parse(Map("hoodie.keep.min.commits" -> "30"), Map.empty,
         table()))
     assert(error.condition == "OPTION_CONFLICT")

@@ -22,14 +22,14 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a clean deletes them with their slices, and counts them") {
+    test(s"version $version: a clean deletes and counts change files with their slices") {
       val s    = upserted(version, "100", "200", "300", "400", "500")
       val done = clean(s, commits(2)).head
       assert(done.filesDeleted == 4 && done.bytesDeleted == 4 && changesOf(s) == Seq("300", "400", "500"))
       assert(names(s, "p").count(_.endsWith(".parquet")) == 3)
     }
 
-  test("by file versions, too; those of a slice that a savepoint retains stay; those of replaced groups go") {
+  test("a clean by file versions keeps change files of saved slices and deletes those of replaced groups") {
     val s = upserted(9, "100", "200", "300")
     savepoint(s, "100", Map("p" -> Seq(base("a", "100"))))
     clean(s, versions(1))
@@ -41,7 +41,7 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
     assert(changesOf(s).isEmpty && data(s) == Set(base("c", later("600"))))
   }
 
-  test("those that a clean left whose slices are gone are deleted by a later one, unless their write is running") {
+  test("a later clean deletes change files without their slices unless their write is running") {
     val s = storage
     table(9, s)
     write(s, "100", Seq("b"))
@@ -56,7 +56,7 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
   private def changed(name: String): String = short(Seq(name)).head.stripPrefix(".a_").takeWhile(_ != '.')
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a restore deletes those of the writes that it takes back, and no others") {
+    test(s"version $version: a restore deletes exactly the change files of the removed writes") {
       val s               = faulty(s"t$version")
       val table           = created(s, version, mergeOnRead = true)
       val (f, l)          = (upsert(table, "k1@1=a"), upsert(table, "k1@2=b"))
@@ -68,7 +68,7 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
     }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a rollback of another engine's write finds them by their names") {
+    test(s"version $version: a rollback of another engine's write finds change files by name") {
       val s      = storage
       val config = table(version, s)
       val failed = Transaction.begin(s, config, Action.Commit)

@@ -36,8 +36,8 @@ final class CleanFaultsSuite extends TableSuite with CleaningFixture {
 
   for (version <- Seq(6, 9))
     test(
-      s"version $version: whichever operation of a clean fails, takes effect and fails, is done by half, or is the " +
-        "last one of its process, the newest slices stay, and the next clean deletes the rest") {
+      s"version $version: a fault at any operation of a clean keeps the newest slices, and the next clean " +
+        "deletes the rest") {
       prepared(version)
       val whole            = copied("whole")
       val operations       = FaultyFileSystem.recorded(clean(whole, how))

@@ -23,7 +23,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     s
   }
 
-  test("a clean lists the partitions in which files were superseded since the last one; none, if none were") {
+  test("a clean lists exactly the partitions in which files were superseded since the last clean") {
     val s = partitioned("t")
     assert(listed(s, commits(1)).isEmpty, "new groups supersede nothing")
     write(s, "200", Seq("p"))
@@ -37,7 +37,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     assert(listed(s, commits(1).copy(isIncremental = false)) == Seq("p", "q", "r"))
   }
 
-  test("by file versions too, and everything where fewer are retained than before") {
+  test("a clean by file versions lists superseded partitions, and all if it retains fewer versions than before") {
     val s = partitioned("t")
     write(s, "200", Seq("p"))
     assert(listed(s, versions(2)) == Seq("p", "q", "r"))
@@ -47,7 +47,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     assert(listed(s, versions(1)) == Seq("p", "q", "r"))
   }
 
-  test("many commits that superseded nothing are looked at once: a clean that deletes nothing stores how far") {
+  test("a clean without deletions stores its progress, so that commits are examined once") {
     val s = faulty("t")
     table(storage = s)
     (100 until 121).foreach(i => write(s, i.toString, Seq(s"g$i")))
@@ -60,7 +60,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     assert(calls.count(_.matches("open .*(commit|clean)")) == 2 && calls.count(_.startsWith("list ")) <= 2, calls)
   }
 
-  test("a pending clean is run first, whichever engine planned it: files that are gone are no error") {
+  test("a pending clean of any engine is run first and skips files that are gone") {
     for (state <- Seq("requested", "inflight"); version <- Seq(6, 9)) {
       val s = Storage(folder.resolve(s"$state$version").toUri.toString, storage.conf)
       table(version, s)
@@ -79,7 +79,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("a pending plan deletes neither what a savepoint has saved since, nor a newest slice") {
+  test("a pending plan spares files saved since by a savepoint, and newest slices") {
     val s = storage
     table(storage = s)
     Seq("100", "200", "300").foreach(i => write(s, i, Seq("a")))
@@ -92,7 +92,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     assert(timeline(s).cleanMetadata(clean400).get.partitions("p").failed.toSet == data(s))
   }
 
-  test("a clean whose process ended before it wrote a plan is removed") {
+  test("a clean whose process died before it wrote a plan is removed") {
     val s = storage
     table(storage = s)
     write(s, "100", Seq("a"))
@@ -101,7 +101,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     assert(clean(s, commits(10)).isEmpty && timeline(s).pending.isEmpty && data(s).size == 1)
   }
 
-  test("a savepoint that is made while a clean is planned retains its files; a later write does not disturb") {
+  test("a savepoint made while a clean is planned retains its files, and a concurrent write does not disturb it") {
     for (what <- Seq("savepoint", "write")) {
       val s = faulty(what)
       table(storage = s)
@@ -129,7 +129,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("a dry run lists files and bytes, and changes nothing") {
+  test("a dry run of a clean lists files and bytes and changes nothing") {
     val s = storage
     table(storage = s)
     Seq("100", "200", "300").foreach(i => write(s, i, Seq("a")))

@@ -22,7 +22,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
 
   private def bases(instants: String*): Set[String] = instants.map(base("a", _)).toSet
 
-  test("by commits: the slices since the oldest retained commit and the one before them stay") {
+  test("a clean by commits keeps the slices since the oldest retained commit and the one before them") {
     val s = upserted(9, "100", "200", "300", "400", "500")
     assert(preview(s, commits(2)) == bases("100", "200") && data(s).size == 5)
     val done = clean(s, commits(2)).head
@@ -34,12 +34,12 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(clean(s, commits(2)).map(_.filesDeleted) == Seq(1) && data(s) == bases("400", "500", "600"))
   }
 
-  test("so many commits or fewer: nothing is due") {
+  test("a clean does nothing if the table has no more commits than it retains") {
     val s = upserted(9, "100", "200", "300")
     assert(clean(s, commits(3)).isEmpty && clean(s, commits(10)).isEmpty && data(s).size == 3)
   }
 
-  test("by hours: what was superseded before the first write of these hours is deleted") {
+  test("a clean by hours deletes files superseded before the first write within the hours") {
     def h(hour: Int) = f"202601${1 + hour / 24}%02d${hour % 24}%02d0000000"
     val s            = upserted(9, h(0), h(1), h(10), h(20), h(30))
     val how          = cleaning(CleaningPolicy.Hours(24))
@@ -52,7 +52,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(data(s) == bases(h(30), h(40)), "all are older: what the newest one superseded stays, as for a read of it")
   }
 
-  test("by file versions: so many slices of each group stay, and no replaced group") {
+  test("a clean by file versions keeps the configured number of slices of each group and no replaced group") {
     val s = upserted(9, "100", "200", "300", "400")
     write(s, "500", Seq("b"))
     assert(clean(s, versions(3)).map(_.filesDeleted) == Seq(1) && data(s) == bases("200", "300", "400") + base("b",
@@ -65,7 +65,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(data(s) == bases("400") + base("c", later("600")))
   }
 
-  test("files of replaced groups are deleted when the retention has passed the commit that replaced them") {
+  test("files of replaced groups are deleted once the retention has passed the replacing commit") {
     val s = upserted(9, "100", "200")
     write(s, "300", Seq("b"), action = "replacecommit", replaced = Seq("a"))
     write(s, "400", Seq("b"))
@@ -77,7 +77,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(data(s) == Set("300", "400", "500", "600").map(base("b", _)))
   }
 
-  test("a partition in which nothing is left is removed with its folder, unless a write is running") {
+  test("an empty partition is removed with its folder unless a write is running") {
     for (running <- Seq(false, true)) {
       val s = Storage(folder.resolve(s"t$running").toUri.toString, storage.conf)
       table(storage = s)
@@ -94,7 +94,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("logs go with their slice; a late one that belongs to a newer slice stays") {
+  test("a clean deletes logs with their slice and keeps a late log of a newer slice") {
     val s = storage
     table(storage = s)
     write(s, "100", Seq("a"), action = "deltacommit")
@@ -111,7 +111,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(show(view(s).slices) == before)
   }
 
-  test("what a compaction that ran long superseded stays for the reads that began before it completed") {
+  test("slices that a long compaction superseded stay for the reads that began before it completed") {
     val s = storage
     table(storage = s)
     write(s, "100", Seq("a"), action = "deltacommit")
@@ -140,7 +140,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(data(s) == Set(base("b", "300"), base("b", "400")))
   }
 
-  test("what was replaced while a write was running is deleted when that has completed") {
+  test("a group replaced while a write was running is deleted once the write has completed") {
     val s = faulty("t")
     table(storage = s)
     write(s, "050", Seq("a"))
@@ -156,7 +156,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(!data(s)(base("a", "050")))
   }
 
-  test("files of savepoints stay until the savepoint is removed") {
+  test("a clean keeps the files of a savepoint until it is removed") {
     val s = upserted(9, "100", "200", "300", "400", "500")
     savepoint(s, "200", Map("p" -> Seq(base("a", "200"))))
     clean(s, commits(1))
@@ -177,7 +177,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(data(s) == bases("200", "400"))
   }
 
-  test("slices that a pending compaction, log compaction or clustering needs stay, under each policy") {
+  test("a clean keeps slices that a pending compaction, log compaction or clustering needs, under each policy") {
     for (action <- Seq("compaction", "logcompaction", "clustering"); how <- Seq(commits(1), versions(1))) {
       val s = Storage(folder.resolve(s"$action${how.policy}").toUri.toString, storage.conf)
       table(storage = s)
@@ -195,7 +195,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("a pending write retains what it may read, under each policy") {
+  test("a clean keeps slices that a pending write may read, under each policy") {
     for (how <- Seq(commits(1), versions(1))) {
       val s = Storage(folder.resolve(s"${how.policy}").toUri.toString, storage.conf)
       table(storage = s)
@@ -211,7 +211,7 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("version 6: cleans have the names and bytes of its layout, and logs go with their slice") {
+  test("version 6: a clean has the names and bytes of its layout and deletes logs with their slice") {
     val s = storage
     table(6, s)
     val times = Seq("20260101000000000", "20260101000001000", "20260101000002000", "20260101000003000")

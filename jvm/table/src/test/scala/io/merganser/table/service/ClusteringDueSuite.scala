@@ -12,7 +12,7 @@ final class ClusteringDueSuite extends TableSuite with ArchivingFixture {
   private def clustering(n: Int): CommitMetadata = plain(n).copy(operationType = OperationType.Cluster)
 
   for (version <- Seq(6, 9))
-    test(s"version $version: writes that were archived since the last clustering count") {
+    test(s"version $version: archived writes since the last clustering count for the next one") {
       val s      = storage
       val config = table(version, s)
       def isDue(commits: Int): Boolean = ClusteringDue.isDue(WriteConfig.parse(

@@ -27,7 +27,7 @@ final class ClusteringPlannerSuite extends TableSuite {
 
   private def mode(name: String) = "hoodie.clustering.plan.partition.filter.mode" -> name
 
-  test("partitions are all, the latest ones, those between two, or another 24th part each hour") {
+  test("the partition mode selects all partitions, the latest, a range or another 24th part each hour") {
     assert(partitions(days.reverse)() == days)
     assert(partitions(days)(mode("RECENT_DAYS")) == Seq("2024/03/30", "2024/03/29"))
     assert(partitions(days)(mode("recent_days"), s"${plan}daybased.lookback.partitions" -> "1",
@@ -40,7 +40,7 @@ final class ClusteringPlannerSuite extends TableSuite {
     assert((0 to 23).flatMap(hour => partitions(days, hour)(mode("DAY_ROLLING"))).sorted == days)
   }
 
-  test("partitions are chosen by their paths or by a regular expression; one that does not exist is an error") {
+  test("partitions are chosen by path or by regular expression, and an unknown one is an error") {
     assert(partitions(days)(s"${plan}partition.selected" -> "2024/03/09,2024/03/02") ==
       Seq("2024/03/02", "2024/03/09"))
     assert(partitions(Seq("b", "b "))(s"${plan}partition.selected" -> "b ") == Seq("b "))
@@ -63,7 +63,7 @@ final class ClusteringPlannerSuite extends TableSuite {
     ClusteringPlanner.plan(config(options: _*), slices).toSeq.flatMap(_.groups).map(g =>
       s"${g.partitionPath}:${g.slices.map(_.fileId).mkString}>${g.outputGroups}")
 
-  test("small slices of a partition are grouped, the largest first, up to the bytes of a group") {
+  test("small slices of a partition are grouped from the largest up to the bytes of a group") {
     val slices = Seq(slice("a", 30), slice("b", 50), slice("c", 20, logBytes = 20), slice("d", 0, logBytes = 10),
       slice("e", 100), slice("f", 5, partition = "q"))
     val small = s"${plan}small.file.limit" -> "100"
@@ -76,14 +76,14 @@ final class ClusteringPlannerSuite extends TableSuite {
     assert(groups(slice("a", 100))(small).isEmpty)
   }
 
-  test("a slice alone is left where it is not sorted, if that is configured") {
+  test("a single slice is not clustered if this is configured and no sorting is") {
     val single = s"${plan}single.group.clustering.enabled" -> "false"
     assert(groups(slice("a", 1), slice("f", 5, partition = "q"), slice("g", 5, partition = "q"))(single) ==
       Seq("q:fg>1"))
     assert(groups(slice("a", 1))(single, s"${plan}sort.columns" -> "x") == Seq("p:a>1"))
   }
 
-  test("a plan is read as it was written, and has the order of its rows") {
+  test("a clustering plan survives its encoding and has the order of its rows") {
     val chosen = config(s"${plan}sort.columns" -> "a, b.c", "hoodie.layout.optimize.strategy" -> "z-order",
       s"${plan}target.file.max.bytes" -> "7", "hoodie.clustering.preserve.commit.metadata" -> "false")
     val planned = ClusteringPlanner.plan(chosen, Seq(slice("a", 1, 1), slice("b", 0, 1))).get
@@ -98,7 +98,7 @@ final class ClusteringPlannerSuite extends TableSuite {
     ClusteringDue.isDue(config("hoodie.clustering.inline.max.commits" -> commits.toString),
       Timeline.load(storage, io.merganser.table.properties.TableConfig.load(storage)))
 
-  test("commits after the last clustering make one due, whether that was run or only scheduled") {
+  test("clustering is due by the commits since the last one, whether that was run or only scheduled") {
     table()
     instantFiles(storage, "101_102.commit", "103_104.deltacommit")
     assert(isDue(2) && !isDue(3))

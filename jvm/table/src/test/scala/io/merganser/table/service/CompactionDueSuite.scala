@@ -32,7 +32,7 @@ final class CompactionDueSuite extends TableSuite {
     Seq("NUM_COMMITS", "NUM_COMMITS_AFTER_LAST_REQUEST", "TIME_ELAPSED", "NUM_AND_TIME", "NUM_OR_TIME").filter(
       isDue(_, minute))
 
-  test("before the first compaction, commits count from the first and time from the first delta commit") {
+  test("the first compaction is due by commits and by time since the first delta commit") {
     table()
     assert(due(9).isEmpty)
     deltas(1, 2)
@@ -43,7 +43,7 @@ final class CompactionDueSuite extends TableSuite {
     assert(due(6).size == 5)
   }
 
-  test("commits and time count from the last compaction, and a scheduled one counts for its own trigger alone") {
+  test("later compactions are due by commits and time since the last, and a scheduled one resets its own trigger") {
     table()
     deltas(1, 2, 3)
     compacted(4)

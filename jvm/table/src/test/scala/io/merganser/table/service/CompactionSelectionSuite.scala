@@ -31,7 +31,7 @@ final class CompactionSelectionSuite extends TableSuite {
 
   private def chosen(of: CompactionChoice): String = CompactionSelection.operations(of, slices).map(_.fileId).mkString
 
-  test("the largest logs are first by default, up to the megabytes to read and write, that slice included") {
+  test("slices with the largest logs are chosen first, until the target of IO is exceeded") {
     assert(chosen(choice()) == "bcad")
     assert(chosen(choice("hoodie.compaction.target.io" -> "61")) == "bc")
     assert(chosen(choice("hoodie.compaction.target.io" -> "60")) == "b")
@@ -39,7 +39,7 @@ final class CompactionSelectionSuite extends TableSuite {
     assert(chosen(choice("hoodie.compaction.logfile.size.threshold" -> (20 * megabyte).toLong.toString)) == "bc")
   }
 
-  test("slices are chosen by their number of log files, or in their order, or all") {
+  test("slices are chosen by their number of log files, in their order, or all") {
     val target = "hoodie.compaction.target.io" -> "50"
     assert(chosen(choice(strategy("LogFileNumBasedCompactionStrategy"), target)) == "ca")
     assert(chosen(choice(strategy("LogFileNumBasedCompactionStrategy"),
@@ -56,7 +56,7 @@ final class CompactionSelectionSuite extends TableSuite {
     assert(partitions(latest)("") == Seq(""))
   }
 
-  test("partitions of the last days, or of the days before them, are chosen; one that is no day is an error") {
+  test("partitions of the last days or the days before them are chosen, and a path without a day is an error") {
     val days   = "hoodie.compaction.daybased.target.partitions" -> "3"
     val last   = choice(strategy("BoundedPartitionAwareCompactionStrategy"), days)
     val before = choice(strategy("UnBoundedPartitionAwareCompactionStrategy"), days)
@@ -81,7 +81,7 @@ final class CompactionSelectionSuite extends TableSuite {
     }
   }
 
-  test("of several strategies each chooses among what is left, and an unknown one is an error") {
+  test("several strategies are applied one after the other, and an unknown one is an error") {
     val both = choice(
       strategy("org.apache.hudi.table.action.compact.strategy.PartitionRegexBasedCompactionStrategy," +
         "LogFileNumBasedCompactionStrategy"),

@@ -35,7 +35,7 @@ final class LogCompactionSuite extends TableSuite {
   private def last(table: DirectTable): Instant = table.timeline.completed.last
 
   for (version <- Seq(6, 8, 9))
-    test(s"version $version: it is a deltacommit whose log replaces the others, which stay") {
+    test(s"version $version: a log compaction commits one log in place of the others, which stay") {
       val table = created(properties = if (version == 6) older else Map("hoodie.table.version" -> version.toString))
       upsert(table, "k1@1=a k3@1=a")
       val ids     = Seq("k1@2=b", "k3@3=c", "k1@4=d k3@4-").map(upsert(table, _))
@@ -62,7 +62,7 @@ final class LogCompactionSuite extends TableSuite {
       assert(shown(table) == "k1@5=e" && table.readOptimizedRows.map(_.toString) == Seq("k1@5=e"))
     }
 
-  test("a write that is committed while it runs comes after it, one that began before it too") {
+  test("a write committed during a log compaction comes after it, even if it began before") {
     val table = created()
     upsert(table, "k1@1=a k3@1=a")
     upsert(table, "k1@2=b k3@2=b")
@@ -85,7 +85,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(shown(table) == "k1@6=last k3@5=during")
   }
 
-  test("it does not commit onto a compaction that was scheduled meanwhile, and its plan is of no more use then") {
+  test("a log compaction does not commit after a compaction was scheduled, and its plan becomes useless") {
     val table = created()
     upsert(table, "k1@1=a")
     upsert(table, "k1@2=b")
@@ -101,7 +101,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(shown(table) == "k1@4=d" && Leftovers.of(storage).isEmpty)
   }
 
-  test("a plan is not made of groups of another plan, and a compaction takes those of a log compaction") {
+  test("a log compaction skips groups of other plans, and a compaction takes groups of a log compaction") {
     val table = created()
     upsert(table, "k1@1=a")
     upsert(table, "k1@2=b")
@@ -115,7 +115,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(other.scheduleCompaction().isDefined && other.scheduleLogCompaction().isEmpty)
   }
 
-  test("a run that died is taken over, and its files go; one that is alive is left alone") {
+  test("a dead log compaction is taken over with its files removed, and a live one is left alone") {
     val table = created()
     upsert(table, "k1@1=a")
     upsert(table, "k1@2=b")
@@ -134,7 +134,7 @@ final class LogCompactionSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: whichever change was the last one of a run, the next run leaves no file of it") {
+    test(s"version $version: a log compaction leaves no file of a run that stopped at any change") {
       def prepared(name: String) = {
         val table = created(properties = if (version == 6) older else Map.empty, in = faulty(name))
         for (i <- 1 to 3) upsert(table, s"k1@$i=v$i")
@@ -155,7 +155,7 @@ final class LogCompactionSuite extends TableSuite {
       }
     }
 
-  test("the table as of each earlier write is what it was, and a clean leaves the replaced files with their slice") {
+  test("time travel is unchanged by log compactions, and a clean deletes the replaced files with their slice") {
     val table = created()
     val first = upsert(table, "k1@1=a k3@1=a")
     val seen = (2 to 6).map { i =>
@@ -181,7 +181,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(clean() > 0 && shown(table) == "k1@8=v8 k3@1=a")
   }
 
-  test("a reader opens the new log and not those that it replaces") {
+  test("a reader opens the log of a log compaction and none of those that it replaces") {
     val table = created(properties = Map("hoodie.table.initial.version" -> "9"), in = faulty("t"))
     upsert(table, "k1@1=a")
     (2 to 6).foreach(i => upsert(table, s"k1@$i=v$i"))
@@ -195,7 +195,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(files.size == 2)
   }
 
-  test("a log of a log compaction beside an overwrite of its slice is not missed once the overwrite is archived") {
+  test("a log compaction beside an overwrite of its slice is not reported as lost once the overwrite is archived") {
     val table = created(properties = Map("hoodie.table.initial.version" -> "9"))
     (1 to 3).foreach(i => upsert(table, s"k1@$i=v$i"))
     val groups    = view(storage).slices.map(_.group)
@@ -213,7 +213,7 @@ final class LogCompactionSuite extends TableSuite {
     assert(shown(table) == "k1@5=v5")
   }
 
-  test("rows keep the commit time and the sequence number of their write") {
+  test("a log compaction keeps the commit time and the sequence number of rows") {
     val table = created(eventTime = true)
     upsert(table, "k1@1=a k3@1=a")
     upsert(table, "k1@9=b")

@@ -65,7 +65,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     )
   }
 
-  for (version <- Seq(6, 8, 9)) test(s"version $version: files that no commit names are removed, and no others") {
+  for (version <- Seq(6, 8, 9)) test(s"version $version: exactly the files that no commit names are removed") {
     val s       = written("t", version)
     val live    = show(view(s).slices)
     val unknown = orphans(s)
@@ -81,7 +81,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
       "files of commits and savepoints")
   }
 
-  for (version <- Seq(6, 9)) test(s"version $version: of archived instants the history has the files") {
+  for (version <- Seq(6, 9)) test(s"version $version: files of archived instants are found in the history and kept") {
     val s = faulty("t")
     table(version, s)
     (100 to 900 by 100).foreach(i => write(s, i.toString, Seq("a")))
@@ -95,7 +95,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(!unknown.exists(s.exists) && s.exists(old) && (100 to 900 by 100).forall(i => data(s)(base("a", s"$i"))))
   }
 
-  test("commits in the history count also where the timeline begins before them, with a write that was saved") {
+  test("files of archived commits are kept if a saved write starts the timeline before them") {
     val s = faulty("t")
     table(9, s)
     (100 to 900 by 100).foreach(i => write(s, i.toString, Seq("a")))
@@ -107,7 +107,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s) == Set(unknown))
   }
 
-  test("version 6: a log is kept, as its name does not tell whose blocks it has") {
+  test("version 6: a log is kept because its name does not identify the writes of its blocks") {
     val s = faulty("t")
     table(6, s)
     write(s, "100", Seq("a"))
@@ -118,7 +118,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(logs.forall(s.exists))
   }
 
-  test("version 6: a log whose blocks a rollback has taken back, in a log of its own, is regular") {
+  test("version 6: a log whose blocks a rollback has revoked is no orphan") {
     val s = faulty("t")
     table(6, s)
     write(s, "100", Seq("a"))
@@ -136,7 +136,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty)
   }
 
-  test("version 9: a log of no commit is removed; all logs stay while buckets are split or merged") {
+  test("version 9: a log without a commit is removed, unless buckets are being split or merged") {
     val s = faulty("t")
     Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     write(s, "100", Seq("a"), logs = Seq("b"))
@@ -146,7 +146,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty)
   }
 
-  test("a commit that names no file protects those of its instant") {
+  test("a commit without file names protects the files of its instant") {
     val s = faulty("t")
     table(9, s)
     write(s, "100", Seq("a"))
@@ -155,7 +155,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty)
   }
 
-  test("a table without a commit, or with files of other names alone, has no orphans") {
+  test("a table without a commit, or with other file names only, has no orphans") {
     val s = faulty("t")
     table(9, s)
     PartitionMetadata.write(s, "p", t("100"))
@@ -186,7 +186,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(left.isEmpty && s.exists(path))
   }
 
-  test("files of another table in one of the table's folders are not its files") {
+  test("files of a table inside the table's folder are not orphans") {
     val s = faulty("t")
     table(9, s)
     write(s, "100", Seq("a"))
@@ -195,7 +195,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty && service(s).remove(Long.MaxValue).isEmpty && s.exists(path))
   }
 
-  test("a file that was moved away is kept if its commit names it and has no other copy") {
+  test("a moved file is kept if it is the only copy of a commit's file") {
     val s = faulty("t")
     table(9, s)
     Seq("100", "200").foreach(write(s, _, Seq("a")))
@@ -205,7 +205,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     assert(found(s).isEmpty && service(s).remove(Long.MaxValue).isEmpty && s.exists(aside))
   }
 
-  test("each file is copied to the backup folder before; that folder must be outside the table") {
+  test("each orphan is copied to the backup folder before its removal, and the folder must be outside the table") {
     val s       = written("t", 9)
     val unknown = orphans(s)
     val backup  = folder.resolve("backup")
@@ -217,7 +217,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     unknown.foreach(path => assert(java.nio.file.Files.size(backup.resolve(path)) == 3, path))
   }
 
-  test("whichever operation of a removal fails, nothing else goes, and the next one removes the rest") {
+  test("a failed removal deletes nothing but orphans, and the next one removes the rest") {
     val prepared = written("prepared", 9)
     val unknown  = orphans(prepared)
     val kept     = others(prepared) + s"p/${base("a", "100")}" + s"p/${base("a", "300")}"

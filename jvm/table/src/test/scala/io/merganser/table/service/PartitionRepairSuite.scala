@@ -36,7 +36,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
   private def added(s: Storage, dryRun: Boolean): Seq[String] = repair(s).add(dryRun).map(f =>
     s"${f.path} ${f.hasMetadata} ${f.isRepaired}")
 
-  for (version <- Seq(6, 8, 9)) test(s"version $version: a folder of a commit's files becomes a partition again") {
+  for (version <- Seq(6, 8, 9)) test(s"version $version: a folder with files of a commit becomes a partition again") {
     val s    = written("t", version)
     val live = show(view(s).slices)
     s.delete(s"p/$Text")
@@ -51,7 +51,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
     assert(added(s, dryRun = false).contains("p true false"))
   }
 
-  test("a table without partitions gets the file of its folder, and its subfolders stay what they are") {
+  test("a repair adds the metadata file of an unpartitioned table and leaves its subfolders") {
     val s = faulty("t")
     table(9, s)
     write(s, "100", Seq("a"), partition = "")
@@ -59,7 +59,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
     assert(added(s, dryRun = false).contains(" false true") && view(s).partitions == Seq(""))
   }
 
-  test("a migration replaces text files by Parquet files, and the property follows") {
+  test("a migration replaces text metadata by Parquet and sets the table's property") {
     val s = written("t")
     assert(repair(s).migrate(dryRun = true).map(_.isMigrated) == Seq(true, true) && s.exists(s"p/$Text"))
     assert(repair(s).migrate(dryRun = false).map(f => (f.path, f.hasText, f.hasParquet, f.isMigrated)) ==
@@ -81,7 +81,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
       "adding" -> (new PartitionRepair(_).add(dryRun = false)),
       "migrating" -> (new PartitionRepair(_).migrate(dryRun = false)))
   )
-    test(s"whichever operation of $what fails, no partition is lost, and the next call completes it") {
+    test(s"a failure of $what at any operation loses no partition, and the next call completes it") {
       val prepared = written("prepared")
       if (what == "adding") prepared.delete(s"p/$Text")
       val before = view(prepared).partitionsWithMetadata.toSet
@@ -105,7 +105,7 @@ final class PartitionRepairSuite extends TableSuite with CleaningFixture {
       info(s"${operations.size} operations, ${points.size} points")
     }
 
-  test("a pending clean without a readable plan is removed; others stay") {
+  test("a repair removes only pending cleans without a readable plan") {
     val s = written("t")
     s.createNew(s".hoodie/timeline/${t("400")}.clean.requested", "no plan".getBytes)
     s.createNew(s".hoodie/timeline/${t("400")}.clean.inflight", Array.emptyByteArray)

@@ -36,7 +36,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
   private def restored(s: Storage, named: Map[String, String] = Map.empty, dryRun: Boolean = false) =
     repair(s).restore(named, dryRun)(properties() ++ named)
 
-  for (version <- Seq(6, 8, 9)) test(s"version $version: properties are overwritten as a whole, with their checksum") {
+  for (version <- Seq(6, 8, 9)) test(s"version $version: an overwrite replaces all properties and their checksum") {
     val s       = written("t", version)
     val changed = properties(version) + ("note" -> "x") - "hoodie.record.merge.mode"
     val changes = repair(s).overwrite(changed + (PropertiesFile.Checksum -> "1"))
@@ -45,7 +45,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       ("hoodie.record.merge.mode", Some("COMMIT_TIME_ORDERING"), None), ("note", None, Some("x"))))
   }
 
-  test("properties that contradict the table's files change nothing") {
+  test("properties that contradict the table's files are refused and change nothing") {
     val s      = written("t", logs = Seq("a"))
     val before = stored(s)
     val wrong = Seq(
@@ -65,7 +65,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
     }
   }
 
-  test("what a damaged file has of the rule and the keys is not replaced by a default, unless it is named") {
+  test("a repair does not replace a damaged file's rule and keys by defaults unless they are named") {
     val s     = written("t")
     val fixed = Map("hoodie.table.ordering.fields" -> "ts", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING")
     damage(s,
@@ -77,7 +77,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
     assert(stored(s)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
-  test("properties are compared with the merge mode and ordering fields of the newest commit that records them") {
+  test("a check compares merge mode and ordering fields with the newest commit that records them") {
     val s      = written("t")
     val config = TableConfig.load(s)
     assert(PropertiesCheck.ruleContradiction(s, config).isEmpty, "commits without them")
@@ -96,7 +96,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       "another version has other properties for the same rule")
   }
 
-  test("an intact file stays, a lost one comes from its backup, else from the commits; the damaged one is kept") {
+  test("a repair keeps intact properties, restores lost ones from backup or commits, and saves the damaged file") {
     val s      = written("t")
     val before = stored(s)
     assert(restored(s)._1 == PropertiesSource.Intact && stored(s) == before)
@@ -119,7 +119,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
     assert(stored(s) == before)
   }
 
-  test("a file without a checksum may be truncated: its backup counts, as it does for readers") {
+  test("a repair prefers the backup to properties without a checksum, as readers do") {
     val s      = written("t")
     val before = stored(s)
     s.createNew(PropertiesFile.Backup, PropertiesFile.write(before))
@@ -134,7 +134,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       "an overwrite" -> (s => repair(s).overwrite(properties() + ("note" -> "x"))),
       "a restoration" -> (s => restored(s, Map("note" -> "x"))))
   )
-    test(s"whichever operation of $what fails, the properties are the old or the new ones, and the next completes it") {
+    test(s"a failure of $what at any operation leaves old or new properties, and the next call completes it") {
       val prepared = written("prepared")
       val expected = TableConfig.withChecksum(properties() + ("note" -> "x")).properties
       if (what == "a restoration") damage(prepared, "hoodie.table.checksum=1\n")
@@ -159,7 +159,7 @@ final class PropertiesRepairSuite extends TableSuite with CleaningFixture {
       info(s"${operations.size} operations, ${points.size} points")
     }
 
-  test("properties are recreated from the table's files and what is named; the rest must be named") {
+  test("properties are recreated from files and given values, and missing ones are required by name") {
     val s = written("t", logs = Seq("a"))
     s.delete(PropertiesFile.Name)
     def recreated(named: (String, String)*) = RecreatedProperties.of(s, named.toMap, Map.empty)

@@ -48,9 +48,10 @@ final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
   }
 
   for ((version, mergeOnRead) <- Seq(9 -> true, 9 -> false, 6 -> true); isRollback <- Seq(false, true))
-    test(s"version $version, merge on read $mergeOnRead: whichever operation of a ${if (isRollback) "rollback"
-      else "restore"} fails, takes effect and fails, is done by half, or is the last one of its process, " +
-      "readers see the table before or after, and the next call finishes it") {
+    test(
+      s"version $version, merge on read $mergeOnRead: a fault at any operation of a " +
+        s"${if (isRollback) "rollback" else "restore"} shows the table before or after, and the next call finishes " +
+        "it") {
       val (kept, last) = prepare(version, mergeOnRead)
       def act(s: Storage): RestoreReport =
         if (isRollback) restoring(s).rollback(Some(last)) else restoring(s).restore(kept)

@@ -34,8 +34,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
   }.distinct.groupBy(_.takeWhile(c => c != '@' && c != '-')).map(_._2.head).mkString(" ")
 
   for (version <- Seq(6, 8, 9); mergeOnRead <- Seq(false, true))
-    test(s"version $version, merge on read $mergeOnRead: a restore to any write of a random history gives the rows " +
-      "that time travel read before, on every path") {
+    test(s"version $version, merge on read $mergeOnRead: a restore to a random write gives its time travel's rows") {
       val seeds = new Random(version * 31 + (if (mergeOnRead) 1 else 0))
       for (_ <- 1 to histories) {
         val seed   = seeds.nextInt(100000)
@@ -82,7 +81,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
       }
     }
 
-  test("the newest write is rolled back; an older one is not, and the error names the way") {
+  test("a rollback removes the newest write and refuses an older one with the remedy") {
     for (version <- Seq(6, 9)) {
       val s     = faulty(s"t$version")
       val table = created(s, version, mergeOnRead = true)
@@ -110,7 +109,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     }
   }
 
-  test("the times between the first write that was taken back and the restore cannot be read, others can") {
+  test("times between the first removed write and the restore cannot be read, and other times can") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = false)
     val writes = (1 to 4).map(n => upsert(table, s"k1@$n=v$n"))
@@ -127,7 +126,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
   }
 
-  test("a restore to a time goes to the last write that had completed by then, by each form that a time has") {
+  test("a restore to a time, in any of its forms, goes to the last write completed by then") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = true)
     val first  = upsert(table, "k1@1=a")
@@ -157,7 +156,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(restoring(s).restore(timelineOf(s).restores.head.requested).instant.isEmpty, "the state after a restore")
   }
 
-  test("a restore to a time that stopped is finished by the same call") {
+  test("a stopped restore to a time is finished by the same call") {
     val s     = faulty("t")
     val table = created(s, 9, mergeOnRead = false)
     upsert(table, "k1@1=a")
@@ -183,8 +182,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
   }
 
   for (version <- Seq(6, 9))
-    test(
-      s"version $version: so are those before an archived rollback, but not those of another engine's failed write") {
+    test(s"version $version: times before an archived rollback cannot be read, those before a failed write's can") {
       val s     = faulty("t")
       val table = created(s, version, mergeOnRead = false)
       upsert(table, "k1@1=a")
@@ -207,7 +205,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
         conditionOf(CommitWindow.of(s, config(s), timelineOf(s), between, None)) == "CHANGES_TAKEN_BACK")
     }
 
-  test("a commit that a restore or a rollback removed after the timeline was listed is an error that names it") {
+  test("a read of a commit removed since the listing of the timeline is an error that names it") {
     for (version <- Seq(6, 9)) {
       val s      = faulty(s"t$version")
       val table  = created(s, version, mergeOnRead = true)
@@ -219,7 +217,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     }
   }
 
-  test("the files of Hudi: the plan names the instants, and the metadata the files of each") {
+  test("a restore writes Hudi's records: its plan with the instants, its metadata with the files of each") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = true)
     val writes = (1 to 3).map(n => upsert(table, s"k1@$n=v$n"))
@@ -244,7 +242,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(now.pendingCompactions.isEmpty)
   }
 
-  test("a running write or compaction refuses a restore, a failed write is rolled back") {
+  test("a restore is refused beside a running write or compaction, and rolls a failed write back") {
     val s     = faulty("t")
     val table = created(s, 9, mergeOnRead = true)
     val first = upsert(table, "k1@1=a")
@@ -264,7 +262,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(rowsOf(s) == Seq("k1@1=a") && Leftovers.of(s).isEmpty)
   }
 
-  test("a compaction of another engine refuses a restore until it has missed the heartbeats that it may miss") {
+  test("a restore is refused beside another engine's compaction until this has missed its heartbeats") {
     val s     = storage
     val table = created(s, 9, mergeOnRead = true)
     val first = upsert(table, "k1@1=a")
@@ -287,7 +285,8 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a running log compaction refuses a restore; what one that died has written goes too") {
+    test(
+      s"version $version: a restore is refused beside a running log compaction and removes the files of a dead one") {
       val s       = faulty("t")
       val table   = created(s, version, mergeOnRead = true)
       val writes  = upsert(table, "k2@1=a k4@1=b") +: (2 to 4).map(n => upsert(table, s"k2@$n=v$n"))
@@ -314,7 +313,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a running clustering refuses a restore, a planned one goes with it") {
+    test(s"version $version: a restore is refused beside a running clustering and removes a planned one") {
       val s     = faulty("t")
       val table = created(s, version, mergeOnRead = false)
       val first = upsert(table, "k2@1=a")
@@ -332,7 +331,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
       assert(timelineOf(s).plannedClusterings.isEmpty && rowsOf(s) == Seq("k2@1=a") && Leftovers.of(s).isEmpty)
     }
 
-  test("a write of rows that were read before a restore is a conflict") {
+  test("a write of rows that were read before a restore fails with a conflict") {
     val s     = faulty("t")
     val table = created(s, 9, mergeOnRead = false)
     val first = upsert(table, "k1@1=a")
@@ -344,8 +343,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(rowsOf(s) == Seq("k1@1=a"))
   }
 
-  test(
-    "writes whose later ones were archived cannot be restored; restores are archived, and still refuse their times") {
+  test("a restore behind archived writes is refused, and archived restores still make their times unreadable") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = false)
     val writes = (1 to 3).map(n => upsert(table, s"k1@$n=v$n"))
@@ -365,7 +363,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(rowsOf(s) == Seq("k1@7=v7"))
   }
 
-  test("groups that an overwrite replaced are visible again, and the report names them") {
+  test("a restore makes groups visible again that an overwrite replaced, and reports them") {
     val s      = faulty("t")
     val table  = created(s, 9, mergeOnRead = false)
     val first  = upsert(table, "k2@1=a")
@@ -382,7 +380,7 @@ final class RestoreSuite extends TableSuite with RestoreFixture {
     assert(rowsOf(s) == Seq("k2@1=a"))
   }
 
-  test("version 6: blocks of the writes that are taken back are revoked where their log file has blocks of others") {
+  test("version 6: a restore revokes blocks of removed writes in a log with blocks of others") {
     val s      = faulty("t")
     val table  = created(s, 6, mergeOnRead = true)
     val writes = upsert(table, "k2@1=a k4@1=b") +: (2 to 4).map(n => upsert(table, s"k2@$n=v$n"))

@@ -46,7 +46,7 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
     assert(data(s) == files("500", "600")("200"))
   }
 
-  test("the newest write and the newest savepoint are the defaults; others are errors with what is there") {
+  test("savepoints default to the newest write or savepoint, and an unknown one is an error with the choices") {
     val s = written("t")
     assert(savepoints(s).create(None, "", "").instant == t("500"))
     assert(savepoints(s).create(Some(t("100")), "", "").instant == t("100"))
@@ -62,14 +62,14 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
     assert(conditionOf(savepoints(empty).create(None, "", "")) == "SAVEPOINT_INSTANT_UNKNOWN")
   }
 
-  test("a write whose files were cleaned has no savepoint any more") {
+  test("a savepoint of a write whose files were cleaned is refused") {
     val s = written("t")
     clean(s, commits(1))
     assert(conditionOf(savepoints(s).create(Some(t("100")), "", "")) == "AS_OF_TOO_EARLY")
     assert(timeline(s).instants.forall(_.action != Action.Savepoint))
   }
 
-  test("a clean that begins while files are listed makes them listed again") {
+  test("a savepoint lists its files again if a clean begins meanwhile") {
     val s = written("t")
     val failed = FaultyFileSystem.interrupting("list .*/p")(clean(s, commits(1))) {
       conditionOf(savepoints(s).create(Some(t("100")), "", ""))
@@ -77,7 +77,7 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
     assert(failed == "AS_OF_TOO_EARLY" && !data(s)(base("a", "100")))
   }
 
-  test("creating or deleting that fails at any operation leaves files retained, and is completed by the next call") {
+  test("a savepoint whose creation or deletion fails at any operation retains its files, and a retry completes it") {
     for (isDelete <- Seq(false, true)) {
       def prepared(name: String) = {
         val s = written(name)

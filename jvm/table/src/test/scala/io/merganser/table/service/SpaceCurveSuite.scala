@@ -13,7 +13,7 @@ final class SpaceCurveSuite extends AnyFunSuite {
   private def hilbert(bits: Int, point: Int*): Long =
     number(SpaceCurve.hilbert(point.map(_.toLong).toArray, bits), bits * point.size)
 
-  test("the Hilbert curve of a plane goes through the cells in their known order") {
+  test("the Hilbert curve of two dimensions visits the cells in their known order") {
     val order = (for (x <- 0 to 3; y <- 0 to 3) yield hilbert(2, x, y) -> ((x, y))).sortBy(_._1).map(_._2)
     assert(order == Seq((0, 0), (1, 0), (1, 1), (0, 1), (0, 2), (0, 3), (1, 3), (1, 2), (2, 2), (2, 3), (3, 3), (3, 2),
       (3, 1), (2, 1), (2, 0), (3, 0)))
@@ -32,7 +32,7 @@ final class SpaceCurveSuite extends AnyFunSuite {
       }
     }
 
-  test("the Z-order curve has the bits of the coordinates in turn") {
+  test("the Z-order curve interleaves the bits of the coordinates") {
     val place = SpaceCurve.zOrder(Array(0xc000000000000001L, 0x8000000000000003L))
     assert(place.map(b => f"${b & 0xff}%02x").mkString == "e0000000000000000000000000000000".take(30) + "07")
   }
@@ -42,7 +42,7 @@ final class SpaceCurveSuite extends AnyFunSuite {
     case _         => ()
   }
 
-  test("coordinates have the order of the values, with null first") {
+  test("coordinates are ordered as their values, with null first") {
     assertOrdered(null, false, true)
     assertOrdered(null, Int.MinValue, -1, 0, 1, Int.MaxValue)
     assertOrdered((-5).toByte, 3.toByte)

@@ -40,7 +40,9 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
 
   private def times(all: Seq[ActionSummary]): Seq[String] = short(all.map(_.instant.requested))
 
-  for (version <- Seq(6, 8, 9)) test(s"version $version: writes, a clean and a savepoint, the newest first") {
+  for (version <- Seq(6, 8, 9)) test(
+                                  s"version $version: the history lists writes, a clean and a savepoint, the " +
+                                    "newest first") {
     val s = faulty("t")
     table(version, s)
     for (i <- 1 to 5) write(s, s"${i}00", if (i == 2) Seq("a", "b") else Seq("a"))
@@ -70,7 +72,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     assert(readable(t("200")) == (version >= 8), "log files of version 6 are not retained by a savepoint")
   }
 
-  test("pending actions have their state and the size of their plan") {
+  test("the history lists pending actions with their state and the size of their plan") {
     val s = faulty("t")
     table(storage = s)
     for (i <- 1 to 3) write(s, s"${i}00", Seq("a", "b"))
@@ -90,7 +92,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     assert(found.last.isReadable.contains(false), "the pending clean may have deleted its files")
   }
 
-  test("rollbacks and restores name what they removed") {
+  test("the history lists the removed instants and files of rollbacks and restores") {
     val s = faulty("t")
     table(storage = s)
     write(s, "100", Seq("a"))
@@ -110,7 +112,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     }
   }
 
-  for (version <- Seq(6, 9)) test(s"version $version: archived actions follow, those between them in their place") {
+  for (version <- Seq(6, 9)) test(s"version $version: the history lists archived actions in the order of time") {
     val s = faulty("t")
     table(version, s)
     for (i <- 1 to 8) write(s, s"${i}00", Seq("a"))
@@ -134,7 +136,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     if (version >= 8) assert(assertReadable(s, archived = true).filter(_._2).map(_._1) == Seq(t("800"), t("300")))
   }
 
-  test("with a limit, the files of as many actions are read") {
+  test("a limited history reads the files of that many actions only") {
     val s = faulty("t")
     table(storage = s)
     for (i <- 100 to 160) write(s, s"$i", Seq("a"))
@@ -145,7 +147,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     assert(operations <= 6, "three commits, and what tells whether there are archived ones")
   }
 
-  test("an action that was removed since the timeline was listed is left out; a damaged file is an error") {
+  test("the history leaves out an action removed since the listing and fails at a damaged file") {
     val s = faulty("t")
     table(storage = s)
     for (i <- 1 to 3) write(s, s"${i}00", Seq("a"))
@@ -159,7 +161,7 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
     assert(damaged.condition == "TIMELINE_FILE_UNREADABLE" && damaged.getMessage.contains(t("200")))
   }
 
-  test("the history of every golden table is read, and what it calls readable is") {
+  test("the history of every golden table is read, and instants marked readable can be read") {
     val root   = Paths.get(System.getProperty("merganser.root"), "tests", "golden").toFile
     val tables = root.listFiles.map(new File(_, "table")).filter(_.isDirectory).sortBy(_.getPath)
     assert(tables.length >= 20)

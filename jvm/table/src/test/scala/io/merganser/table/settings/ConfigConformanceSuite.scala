@@ -35,12 +35,12 @@ class ConfigConformanceSuite extends AnyFunSuite {
 
   for (file <- Seq("config-create.json", "config-change.json"); recorded <- cases(file)) {
     val id = recorded.get("id").asText
-    test(s"$file $id: what the table stores and which step fails are as recorded") {
+    test(s"$file $id: the stored properties and the failing step are as recorded") {
       if (recorded.get("table").get("create").asText == "sql") playSql(recorded) else playFrames(recorded)
     }
   }
 
-  test("the suites contain the cases they contained when this was written") {
+  test("the recorded suites contain their expected number of cases") {
     assert(Seq("config-create.json", "config-change.json").map(cases(_).size) == Seq(69, 14))
   }
 

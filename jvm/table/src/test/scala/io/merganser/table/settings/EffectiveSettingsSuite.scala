@@ -15,7 +15,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
   private def settings(options: (String, String)*)(session: (String, String)*): Map[String, EffectiveSetting] =
     EffectiveSettings.of(table, options.toMap, session.toMap).map(one => one.key -> one).toMap
 
-  test("a setting is that of the option, else of the session, else of the table, else the default") {
+  test("a setting comes from the option, else the session, else the table, else the default") {
     def source(options: (String, String)*)(session: (String, String)*) = {
       val found = settings(options: _*)(session: _*)("hoodie.combine.before.insert")
       (found.value, found.source, found.conflict)
@@ -28,7 +28,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert((default.value, default.source) == ((Some("true"), "default")))
   }
 
-  test("settings of the table stay, and what sets others is named: ignored of a session, refused of an option") {
+  test("the table's settings win, and others are reported: a session's as ignored, an option's as refused") {
     val ordering  = "hoodie.table.ordering.fields"
     val ofSession = settings()(ordering -> "id")(ordering)
     assert((ofSession.value, ofSession.source) == ((Some("ts"), "table")))
@@ -38,8 +38,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert(refused.value.contains("ts") && refused.conflict.exists(_.contains("CONFIG_CONFLICT")))
   }
 
-  test(
-    "ordering fields of a write to a table without any have no effect, and are named; those of a session are not its") {
+  test("ordering fields of a write are reported as ignored if the table has none, those of a session are not") {
     val plain    = TableConfig(table.properties - "hoodie.table.ordering.fields" - "hoodie.record.merge.mode")
     val ordering = "hoodie.table.ordering.fields"
     for (name <- Seq(ordering, "hoodie.datasource.write.precombine.field")) {
@@ -53,7 +52,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     }
   }
 
-  test("a refused option has its own value, not the session's; one without effect has none, which may be a secret") {
+  test("a refused option is shown with its own value, and an ignored one without it, as it may be a secret") {
     val size  = "hoodie.parquet.max.file.size"
     val found = settings(s"$size.x" -> "option")(s"spark.$size.x" -> "session")
     assert((found(s"$size.x").value, found(s"$size.x").source) == ((Some("option"), "option")))
@@ -63,7 +62,7 @@ class EffectiveSettingsSuite extends AnyFunSuite {
     assert(ignored.contains("hoodie.metrics.on") && !ignored.values.exists(_.toString.contains("s3cret")))
   }
 
-  test("options that are unknown, invalid or without effect are among the settings, with the reason") {
+  test("unknown, invalid and ignored options are listed with the reason") {
     val found = settings("hoodie.combine.before.upsrt" -> "true", "hoodie.metadata.enable" -> "true")(
       "hoodie.parquet.max.file.size" -> "large")
     assert(found("hoodie.combine.before.upsrt").conflict.exists(_.contains("UNKNOWN_OPTION")))

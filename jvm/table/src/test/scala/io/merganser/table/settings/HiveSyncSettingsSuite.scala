@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 final class HiveSyncSettingsSuite extends AnyFunSuite {
 
-  test("each of Hudi's extractors gives the values of a path that it gives in Hudi") {
+  test("each extractor of Hudi's gives the same values of a path as in Hudi") {
     val cases = Seq(
       ("NonPartitionedExtractor", "", Nil), ("MultiPartKeysValueExtractor", "eu/2024-01-02", Seq("eu", "2024-01-02")),
       ("MultiPartKeysValueExtractor", "region=eu/day=a=b", Seq("eu", "a=b")),

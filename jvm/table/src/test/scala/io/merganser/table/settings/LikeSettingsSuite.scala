@@ -22,7 +22,7 @@ class LikeSettingsSuite extends AnyFunSuite {
     created(LikeSettings.of(explicit.toMap, existing), partitions)
   }
 
-  test("an explicit setting replaces the existing table's, by whatever name either has it") {
+  test("an explicit setting replaces the existing table's under any of its names") {
     val existing = table("preCombineField" -> "ts", "type" -> "mor", "hoodie.clean.commits.retained" -> "3")
     assert(like(existing) == existing)
     val other = like(existing, "hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.table.type" -> "cow",
@@ -58,7 +58,7 @@ class LikeSettingsSuite extends AnyFunSuite {
     assert(MergeMode.of(like(old, "orderingFields" -> "ts")) == MergeMode.EventTimeOrdering)
   }
 
-  test("another index or key takes no settings of the existing table's buckets") {
+  test("a new table with another index or key does not copy settings of buckets") {
     val bucketed                     = table("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "7")
     def buckets(config: TableConfig) = config.properties.filter(_._1.startsWith("hoodie.bucket.index"))
     assert(buckets(like(bucketed, "hoodie.index.type" -> "BLOOM")).isEmpty)
@@ -67,7 +67,7 @@ class LikeSettingsSuite extends AnyFunSuite {
       "hoodie.bucket.index.num.buckets" -> "7", "hoodie.bucket.index.hash.field" -> "other"))
   }
 
-  test("the name of the existing table in a metastore is not taken") {
+  test("a new table does not copy the existing table's name in a metastore") {
     val synced     = table("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.table" -> "a")
     val properties = like(synced).properties
     assert(properties("hoodie.datasource.hive_sync.enable") == "true")

@@ -19,7 +19,7 @@ class NewTableSuite extends AnyFunSuite {
   private def refusal(options: (String, String)*): MerganserException = intercept[MerganserException](made(options: _*))
   private def generator(options: (String, String)*): String = made(key +: options: _*)("hoodie.table.keygenerator.type")
 
-  test("a new table of version 9 stores what readers need, in layout 2 and in UTC") {
+  test("a new table of version 9 stores the properties that readers need, in layout 2 and UTC") {
     assert(made(key, "hoodie.table.ordering.fields" -> "ts") == Map(
       "hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE", "hoodie.table.version" -> "9",
       "hoodie.table.initial.version" -> "9",
@@ -36,7 +36,7 @@ class NewTableSuite extends AnyFunSuite {
       "hoodie.index.type" -> "SIMPLE"))
   }
 
-  test("settings of files and paths that exclude each other are refused by name") {
+  test("exclusive settings of files and paths are refused by name") {
     val (dropped, slashed) =
       ("hoodie.datasource.write.drop.partition.columns", "hoodie.datasource.write.slash.separated.date.partitioning")
     val (keys, partition) = ("hoodie.populate.meta.fields", "hoodie.datasource.write.partitionpath.field")
@@ -63,7 +63,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(!made(key, slashed -> "true", partition -> "day").contains(hive), "Hudi refuses both, whatever their values")
   }
 
-  test("the settings that a table shows make another one that stores the same") {
+  test("a table made with the settings shown for another one stores the same properties") {
     val payload = "hoodie.datasource.write.payload.class"
     val models  = "org.apache.hudi.common.model."
     val kinds = Seq(
@@ -119,7 +119,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(refusal(key, "hoodie.write.table.version" -> "7").condition == "OPTION_VALUE_INVALID")
   }
 
-  test("SQL's names make the same table, with hive-style partitions") {
+  test("SQL's option names make the same table with hive-style partitions") {
     val sql =
       NewTable.properties(Map("primaryKey" -> "id", "type" -> "mor", "preCombineField" -> "ts"), schema, "trips",
         Seq("day"), bySql = true)
@@ -130,7 +130,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(sql("hoodie.table.keygenerator.type") == "SIMPLE")
   }
 
-  test("options of writes are stored by a table that SQL creates, and not by a data frame's") {
+  test("options of writes are stored by CREATE TABLE and not by a data frame's first write") {
     val option = "hoodie.compact.inline.max.delta.commits" -> "3"
     assert(NewTable.properties(Map(key, option), schema, "t", bySql = true).get(option._1).contains("3"))
     assert(!made(key, option).contains(option._1))
@@ -157,7 +157,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(generator("hoodie.datasource.write.keygenerator.type" -> "complex_avro") == "COMPLEX")
   }
 
-  test("a key generator that we do not have, or that contradicts the partitioning, is refused by name") {
+  test("an unsupported or contradicting key generator is refused by name") {
     val thrown = refusal(key, "hoodie.datasource.write.keygenerator.class" -> "com.example.Mine")
     assert(thrown.condition == "KEY_GENERATOR_UNSUPPORTED" && thrown.getMessage.contains("com.example.Mine"))
     def mismatch(kind: String, partitions: String) =
@@ -184,7 +184,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(stored("hoodie.keygen.timebased.timestamp.type") == "EPOCHMILLISECONDS" && stored(format._1) == format._2)
   }
 
-  test("columns are stored as the schema spells them, and a missing one is refused by name") {
+  test("column names are stored in the schema's spelling, and a missing one is refused by name") {
     val spelled = made("hoodie.datasource.write.recordkey.field" -> "ID", "hoodie.table.ordering.fields" -> "TS",
       "hoodie.datasource.write.partitionpath.field" -> "Day")
     assert(Seq("recordkey", "ordering", "partition").map(part => spelled(s"hoodie.table.$part.fields")) == Seq("id",
@@ -199,7 +199,7 @@ class NewTableSuite extends AnyFunSuite {
     }
   }
 
-  test("a table without key columns stores none, unless the key was rather forgotten") {
+  test("a table without key columns stores none, and is refused if options suggest a forgotten key") {
     val stored = made("hoodie.datasource.write.partitionpath.field" -> "day")
     assert(
       !stored.contains("hoodie.table.recordkey.fields") && !stored.contains("hoodie.datasource.write.recordkey.field"))
@@ -218,16 +218,14 @@ class NewTableSuite extends AnyFunSuite {
       assert(refusal(comparing).condition == "KEYS_ARE_GENERATED", comparing)
   }
 
-  test("a type without an order cannot be an ordering field, a type without text no key") {
+  test("an ordering field of a type without an order is refused, as is a key of a type without a text") {
     for (field <- Seq("tags", "m", "inner"))
       assert(refusal(key, "hoodie.table.ordering.fields" -> field).condition == "ORDERING_TYPE_UNORDERED", field)
     for (field <- Seq("tags", "m", "inner", "bytes"))
       assert(refusal("primaryKey" -> field).condition == "KEY_TYPE_UNSUPPORTED", field)
   }
 
-  test(
-    "a field inside a struct can be a key and an ordering field, " +
-      "by every name of the option and as the schema spells it") {
+  test("a field inside a struct can be key and ordering field under each name of the option") {
     assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
     for (name <- Options.OrderingFields.names)
       assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
@@ -235,7 +233,7 @@ class NewTableSuite extends AnyFunSuite {
       assert(refusal(key, "hoodie.table.ordering.fields" -> missing).condition == "ORDERING_FIELD_MISSING", missing)
   }
 
-  test("the merge mode by its stored name counts wherever a table is created") {
+  test("the merge mode is accepted by its stored name wherever a table is created") {
     for (
       bySql <- Seq(false, true);
       conf  <- Seq(Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"), Map.empty[String, String])
@@ -252,7 +250,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(refusal(key +: both: _*).condition == "OPTION_CONFLICT")
   }
 
-  test("a session's default for the rule does not contradict what the table's creator configures") {
+  test("a session's default for the merge rule does not contradict explicit settings of a new table") {
     def stored(conf: (String, String), options: (String, String)*) =
       NewTable.properties((key +: options).toMap, schema, "t", sessionConf = Map(conf))
     val ordered = stored("hoodie.payload.ordering.field" -> "o", "orderingFields" -> "ts")
@@ -264,7 +262,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(older("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
-  test("a bucket table keeps its number of buckets and its hash columns") {
+  test("a new bucket table stores its number of buckets and its hash columns") {
     val bucket = made(key, "hoodie.index.type" -> "BUCKET")
     assert(bucket("hoodie.bucket.index.num.buckets") == "256" && bucket("hoodie.bucket.index.hash.field") == "id")
     assert(
@@ -274,7 +272,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(thrown.condition == "BUCKET_HASH_FIELD_UNKNOWN" && thrown.getMessage.contains("'name'"))
   }
 
-  test("delete field and marker are stored with the table, and one needs the other") {
+  test("the delete field and its marker are stored with the table and refused without each other") {
     val stored = made(key, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")
     assert(stored("hoodie.record.merge.property.hoodie.payload.delete.field") == "name" && stored(
       "hoodie.record.merge.property.hoodie.payload.delete.marker") == "D")
@@ -282,7 +280,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(refusal(key, "hoodie.payload.delete.marker" -> "D").condition == "DELETE_MARKER_INCOMPLETE")
   }
 
-  test("the older name of the ordering field must agree with it, and is it on older tables without one") {
+  test("the older option of the ordering field must agree with the newer one, and replaces it on older tables") {
     val older   = "hoodie.payload.ordering.field" -> "o"
     val payload = "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
     assert(refusal(key, older, "hoodie.table.ordering.fields" -> "ts").condition == "CONFIG_CONFLICT")
@@ -292,9 +290,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(!made(key, payload).contains("hoodie.table.ordering.fields"))
   }
 
-  test(
-    "CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; " +
-      "a data frame may give both") {
+  test("CREATE TABLE refuses the commit-time strategy with ordering fields unless a mode is named; a data frame may") {
     val input  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
     val thrown = intercept[MerganserException](NewTable.properties(input, schema, "t", bySql = true))
     assert(
@@ -305,7 +301,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(made(input.toSeq: _*)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
-  test("a Debezium payload brings its ordering fields, and a request for another one is refused") {
+  test("a Debezium payload sets its ordering fields and refuses others") {
     val payload =
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
     val feed = StructType.fromDDL("id INT, ts BIGINT, _event_lsn BIGINT, _change_operation_type STRING")
@@ -317,7 +313,7 @@ class NewTableSuite extends AnyFunSuite {
       "'_event_lsn'"))
   }
 
-  test("a partial update mode cannot be requested, only come from a payload class") {
+  test("a partial update mode is refused as an option and set by a payload class only") {
     assert(refusal(key, "hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS").condition == "CONFIG_CONFLICT")
   }
 

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class OptionConstantsSuite extends AnyFunSuite {
 
-  test("constants match the options; run io.merganser.table.settings.ConfigPage to regenerate them") {
+  test("generated constants are up to date; run io.merganser.table.settings.ConfigPage to regenerate them") {
     val root = Paths.get(sys.props.getOrElse("merganser.root", "."))
     for (
       (place, text) <- Seq(OptionConstants.javaPlace -> OptionConstants.java,
@@ -18,13 +18,13 @@ class OptionConstantsSuite extends AnyFunSuite {
       assert(new String(Files.readAllBytes(root.resolve(place)), UTF_8) == text, place)
   }
 
-  test("every option has a constant, and no two have the same") {
+  test("every option has its own constant") {
     val found = classOf[Constants].getFields.map(field => field.getName -> field.get(null)).toMap
     assert(found.values.toSet == Options.all.map(_.key).toSet)
     assert(OptionConstants.named.map(_._1).distinct.size == Options.all.size)
   }
 
-  test("names and values as jobs write them") {
+  test("constants have the names and values that jobs write") {
     assert(Constants.RECORD_KEY == "hoodie.datasource.write.recordkey.field")
     assert(Constants.TABLE_TYPE == "hoodie.datasource.write.table.type")
     assert(Constants.OPERATION == "hoodie.datasource.write.operation")

@@ -23,7 +23,7 @@ class WriteConfigSuite extends AnyFunSuite {
   private def conflict(table: TableConfig, option: (String, String)): MerganserException =
     intercept[MerganserException](parse(table, option))
 
-  test("a write without options upserts, combines its rows and looks keys up") {
+  test("a write without options is an upsert that combines its rows and looks up keys") {
     val config = parse(table())
     assert(config.operation == WriteOperation.Upsert && config.combineBeforeUpsert && !config.combineBeforeInsert)
     assert(config.index == IndexType.Simple(bloomFilters = false) && config.storedKeys == StoredKeyPolicy.InsertAgain)
@@ -31,9 +31,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(!config.compaction.isInline)
   }
 
-  test(
-    "a lock provider that is not here is refused where several writers are declared, " +
-      "and has no effect for a single one") {
+  test("an unknown lock provider is refused for several writers and ignored for a single one") {
     val several   = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val zookeeper = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
     val error     = intercept[MerganserException](parse(table(), several, zookeeper))
@@ -45,7 +43,7 @@ class WriteConfigSuite extends AnyFunSuite {
         known)
   }
 
-  test("the storage-based lock provider of several writers has the validity and the renewal of its options") {
+  test("the storage-based lock provider takes its validity and renewal from its options") {
     val several  = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val provider = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider"
     val validity = "hoodie.write.lock.storage.validity.timeout.secs"
@@ -99,9 +97,7 @@ class WriteConfigSuite extends AnyFunSuite {
     }
   }
 
-  test(
-    "what the session configures for tables is no conflict with a table that stores something else, " +
-      "and changes nothing") {
+  test("the session's table settings are ignored for a table that stores others") {
     val conf = Map("hoodie.payload.ordering.field" -> "o",
       "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
       "hoodie.table.precombine.field" -> "o", "hoodie.index.type" -> "BUCKET",
@@ -117,7 +113,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(both.condition == "CONFIG_CONFLICT")
   }
 
-  test("table settings of the session count for a table that does not store them") {
+  test("the session's table settings are used for a table that does not store them") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     val config =
       WriteConfig.parse(Map.empty,
@@ -125,7 +121,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(config.index == IndexType.Simple(bloomFilters = true) && config.nullOrdering == NullOrdering.Reject)
   }
 
-  test("ordering fields named at a write to a table without any are accepted and change nothing") {
+  test("ordering fields of a write to a table without any are accepted and ignored") {
     val plain = TableConfig(NewTable.properties(base - "hoodie.table.ordering.fields", schema, "trips"))
     parse(plain, "hoodie.table.ordering.fields" -> "ts")
     assert(MergeMode.of(plain) == MergeMode.CommitTimeOrdering)
@@ -139,7 +135,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(intercept[MerganserException](WriteConfig.parse(options, Map.empty, made)).condition == "CONFIG_CONFLICT")
   }
 
-  test("a class of Hudi's that is no merge rule is refused with what to set instead, also as the session's") {
+  test("a payload class that is no merge rule is refused with a remedy, in the session too") {
     val classes = Seq("EmptyHoodieRecordPayload" -> "hoodie.datasource.write.operation to delete",
       "ExpressionPayload" -> "MERGE, UPDATE and DELETE need no payload class")
     for ((name, remedy) <- classes) {
@@ -155,14 +151,14 @@ class WriteConfigSuite extends AnyFunSuite {
     parse(table(), "hoodie.datasource.write.operation" -> "delete")
   }
 
-  test("an index of Hudi's that is not supported is refused with those that find the same keys") {
+  test("an unsupported index of Hudi's is refused with the equivalent indexes") {
     def remedy(index: String) = intercept[MerganserException](table("hoodie.index.type" -> index)).getMessage
     assert(remedy("RECORD_INDEX").contains("Set it to GLOBAL_SIMPLE or GLOBAL_BLOOM"))
     assert(remedy("record_level_index").contains("Set it to SIMPLE or BLOOM"))
     Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "SIMPLE", "BLOOM").foreach(index => table("hoodie.index.type" -> index))
   }
 
-  test("a bulk insert that is to look up keys is refused, and each of both is accepted alone") {
+  test("a bulk insert is refused with options that need a lookup of keys") {
     val bulk = "hoodie.datasource.write.operation" -> "bulk_insert"
     val looksUp = Seq("hoodie.datasource.insert.dup.policy" -> "drop", "hoodie.datasource.insert.dup.policy" -> "fail",
       "hoodie.datasource.write.insert.drop.duplicates" -> "true")
@@ -174,7 +170,7 @@ class WriteConfigSuite extends AnyFunSuite {
     parse(table(), bulk, "hoodie.datasource.insert.dup.policy" -> "none")
   }
 
-  test("a table whose rule is not there cannot be merged, and the error names payload class or partial update mode") {
+  test("a write to a table with an unknown rule is refused by the name of payload class or partial update mode") {
     val custom = table("hoodie.datasource.write.payload.class" -> "com.example.Mine")
     val thrown = intercept[MerganserException](parse(custom))
     assert(thrown.condition == "PAYLOAD_UNAVAILABLE")
@@ -183,20 +179,19 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(intercept[MerganserException](parse(partial)).getMessage.contains("IGNORE_MARKERS"))
   }
 
-  test("a table with keys that we cannot make is refused") {
+  test("a write is refused if the table's keys cannot be generated") {
     val foreign = TableConfig(table().properties + ("hoodie.table.keygenerator.type" -> "USER_PROVIDED"))
     assert(intercept[MerganserException](parse(foreign)).condition == "KEY_GENERATOR_UNSUPPORTED")
   }
 
-  test("a bucket table stays one, whatever the write leaves out") {
+  test("a bucket table stays a bucket table if a write leaves its options out, and refuses others") {
     val bucket = table("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "4")
     assert(parse(bucket).index == IndexType.Bucket(Some(4), Seq("id")))
     assert(conflict(bucket, "hoodie.index.type" -> "SIMPLE").condition == "CONFIG_CONFLICT")
     assert(conflict(bucket, "hoodie.bucket.index.num.buckets" -> "8").condition == "CONFIG_CONFLICT")
   }
 
-  test(
-    "a table whose keys are found in all partitions stays one, and rows move unless its index option disables it") {
+  test("a table with a global index keeps it, and rows change partitions unless its option forbids it") {
     def global(index: String) = table("hoodie.index.type" -> index)
     def keys(config: WriteConfig) = config.index match {
       case simple: IndexType.Simple => simple.global.map(_.move)
@@ -222,7 +217,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(eight.index == IndexType.Bucket(Some(8), Seq("id")))
   }
 
-  test("a SQL INSERT inserts, unless an option names the operation or the older insert mode does") {
+  test("a SQL INSERT inserts unless an option names the operation or the older insert mode") {
     def sql(options: (String, String)*) = WriteConfig.parse(options.toMap, Map.empty, table(), WriteSource.SqlInsert)
     assert(sql().operation == WriteOperation.Insert && sql().storedKeys == StoredKeyPolicy.InsertAgain)
     assert(sql("hoodie.datasource.write.operation" -> "delete").operation == WriteOperation.Delete)
@@ -240,7 +235,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(sql("hoodie.sql.insert.mode" -> "non-strict").storedKeys == StoredKeyPolicy.InsertAgain)
   }
 
-  test("a call that is an operation refuses an option that is another one, and one that there is not") {
+  test("a call of an operation refuses an option of another or an unknown operation") {
     val key   = "hoodie.datasource.write.operation"
     val other = "hoodie.combine.before.upsert" -> "false"
     assert(WriteConfig.ofCall(Map(other, key.toUpperCase -> "UPSERT"), "upsert") == Map(other, key -> "upsert"))
@@ -250,13 +245,13 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(misspelt.condition == "OPTION_VALUE_INVALID")
   }
 
-  test("rows of SQL's changes are upserted") {
+  test("SQL's row changes are upserted despite the option for inserts") {
     assert(WriteConfig.parse(Map("hoodie.spark.sql.insert.into.operation" -> "insert"), Map.empty, table(),
       WriteSource.SqlChange)
       .operation == WriteOperation.Upsert)
   }
 
-  test("what an insert does with stored keys") {
+  test("inserts drop, refuse or merge stored keys as their options request") {
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "drop").storedKeys == StoredKeyPolicy.Drop)
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "fail").storedKeys == StoredKeyPolicy.Fail)
     val merging = parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false")
@@ -267,7 +262,7 @@ class WriteConfigSuite extends AnyFunSuite {
         "hoodie.datasource.insert.dup.policy" -> "fail")).condition == "OPTION_CONFLICT")
   }
 
-  test("a write's option wins over Spark's configuration, that over the table's property, that over the default") {
+  test("a write's option wins over the session's, that over the table's property, that over the default") {
     val stored = TableConfig(table("hoodie.datasource.write.table.type" -> "mor")
       .properties + ("hoodie.compact.inline.max.delta.commits" -> "7") + ("hoodie.compact.inline" -> "true"))
     val conf = Map("hoodie.compact.inline.max.delta.commits" -> "8")
@@ -283,7 +278,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(!parse(table(), "hoodie.datasource.compaction.async.enable" -> "false").compaction.isInline)
   }
 
-  test("services run in the background where that is configured; an inline compaction takes precedence") {
+  test("services run in the background if configured, and an inline compaction takes precedence") {
     val mor   = table("hoodie.datasource.write.table.type" -> "mor")
     val async = "hoodie.datasource.compaction.async.enable" -> "true"
     assert(!parse(mor).compaction.isAsync && !parse(mor).compaction.followsWrites && !parse(mor).cleaning.isAsync)
@@ -308,7 +303,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(conflict(strict, "spark.merganser.write.nullOrdering" -> "lowest").condition == "CONFIG_CONFLICT")
   }
 
-  test("a delete mark comes from the table, and before version 9 from the write") {
+  test("the delete mark is read from the table, and before version 9 from the write") {
     val mark = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")
     assert(parse(table(mark: _*)).deleteMark.contains(DeleteMark("name", "D")))
     val foreign = TableConfig(table("hoodie.write.table.version" -> "8").properties)
@@ -316,7 +311,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(conflict(foreign, "hoodie.payload.delete.field" -> "name").condition == "DELETE_MARKER_INCOMPLETE")
   }
 
-  test("a table keeps its version: another one is refused naming both") {
+  test("a write with another table version is refused with both versions") {
     for (version <- Seq("6", "8")) {
       val older = table("hoodie.write.table.version" -> version)
       parse(older, "hoodie.write.table.version" -> version, "hoodie.write.auto.upgrade" -> "false")

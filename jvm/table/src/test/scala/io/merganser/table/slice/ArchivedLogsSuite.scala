@@ -15,7 +15,7 @@ final class ArchivedLogsSuite extends TableSuite with ArchivingFixture {
     new TableView(s, config, timelineOf(s)).slices("p").map(slice => slice.fileId -> slice.logs.map(_.instant)).toMap
   }
 
-  test("the logs of writes that overlapped are read in the order in which these completed, archived or not") {
+  test("logs of overlapping writes are read in the order of completion, archived or not") {
     val s = storage
     table(storage = s)
     s.createNew("p/.hoodie_partition_metadata", "partitionDepth=1".getBytes("UTF-8"))

@@ -21,7 +21,7 @@ final class CleanedWhileReadSuite extends TableSuite {
   for {
     (name, open) <- reads
     logs         <- if (name == "rows in key order") Seq(false) else Seq(false, true)
-  } test(s"$name${if (logs) ", with logs" else ""}: it is named") {
+  } test(s"$name${if (logs) ", with logs" else ""}: the error names the missing file") {
     Creation.create(storage, DirectTable.properties(mergeOnRead = logs))
     val table = new DirectTable(storage, bucketed = true)
     table.upsert(Notation.changes("k1@1=a"))

@@ -31,7 +31,7 @@ class DerivedColumnsSuite extends AnyFunSuite {
   private def values(config: TableConfig, path: String): Seq[String] =
     PathValues.of(config, path).map(value => if (value == null) null else value.toString)
 
-  test("the values of partition columns are the levels of the path; a single column has the whole path") {
+  test("partition columns get their values from the levels of the path, and a single one from the whole path") {
     assert(values(config("day"), "2024/01/02") == Seq("2024/01/02"))
     assert(values(config("day,region"), "2024-01-02/a b") == Seq("2024-01-02", "a b"))
     assert(values(config("day,region"), "x/__HIVE_DEFAULT_PARTITION__") == Seq("x", null))
@@ -44,7 +44,7 @@ class DerivedColumnsSuite extends AnyFunSuite {
     assert(e.condition == "PARTITION_VALUES_NOT_IN_PATH" && e.getMessage.contains("a/b/c"))
   }
 
-  test("dropped columns are strings at the end of a table's columns, and not in what its commits store") {
+  test("dropped columns become strings at the end of the table's columns and are not stored by commits") {
     val (stored, slim) = (StructType.fromDDL("id INT, DAY INT, v BIGINT"), StructType.fromDDL("id INT, v BIGINT"))
     assert(DroppedColumns.added(config("day", Drop), slim) == StructType.fromDDL("id INT, v BIGINT, day STRING"))
     assert(DroppedColumns.added(config("day", Drop), stored) == stored, "a type that commits have is kept")
@@ -56,7 +56,7 @@ class DerivedColumnsSuite extends AnyFunSuite {
       stored) == stored)
   }
 
-  test("rows are completed from the path and the key columns, which are read only where the key is requested") {
+  test("rows are completed from the path and, if the key is requested, from the key columns") {
     val none = new DerivedColumns(config("day"), table, None)
     assert(none.isEmpty && none.stored == table)
     val dropped = new DerivedColumns(config("day", Drop), StructType(Seq(table("day"), table("v"))), None)
@@ -73,7 +73,7 @@ class DerivedColumnsSuite extends AnyFunSuite {
     assert(completed.getUTF8String(1) == text("42") && completed.getUTF8String(2) == text("a"))
   }
 
-  test("a dropped column that commits have with a type has values of that type, or the path is an error") {
+  test("a dropped column with a type in commits takes values of this type, or the path is an error") {
     def value(dataType: DataType, path: String) =
       PathValues.typed(config("day", Drop), path, StructField("day", dataType), text(path))
     assert(value(DateType, "2024-01-02") == java.time.LocalDate.of(2024, 1, 2).toEpochDay.toInt)

@@ -24,7 +24,7 @@ final class LoggedRowsSuite extends TableSuite {
 
   private val (onlyFooter, all) = (3, 4) // of which two are those of a snapshot read
 
-  test("no row of the base file is read where none can win: by the statistics of its ordering field") {
+  test("base rows are not read if the ordering field's statistics show that none can win") {
     val base = "k1@1=a k3@4=b k5@2=c"
     assert(newer(Seq(base, "k1@4=d k7@6=e")) == ((Seq("k1", "k7"), onlyFooter)))
     assert(newer(Seq(base, "k1@5=d", "k3@5- k5@9=e")) == ((Seq("k1", "k5"), onlyFooter)))

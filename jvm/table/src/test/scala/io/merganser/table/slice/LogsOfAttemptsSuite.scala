@@ -55,7 +55,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
   private def upsert(table: DirectTable, notation: String): Unit = { table.upsert(Notation.changes(notation)); () }
 
   for (kind <- Kinds) {
-    test(s"$kind: snapshots, time travel, changes, explanations and checks have the log of the commit alone") {
+    test(s"$kind: snapshots, time travel, changes, explanations and checks read only the committed attempt's log") {
       val (table, _) = written(kind)
       assert(shown(table) == "k1@111=c")
       val times = table.timeline.completed.map(_.requested)
@@ -69,7 +69,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
       assert(table.findings.isEmpty)
     }
 
-    test(s"$kind: a compaction has the log of the commit alone, and does not plan the other one") {
+    test(s"$kind: a compaction plans and reads only the committed attempt's log") {
       val (table, late) = written(kind)
       table.scheduleCompaction()
       storage.delete(late)
@@ -81,8 +81,9 @@ final class LogsOfAttemptsSuite extends TableSuite {
     }
 
     for (isGone <- Seq(false, true))
-      test(s"$kind: a compaction that another engine has planned with both has the log of the commit alone, " +
-        s"${if (isGone) "also once the other one is gone" else "while the other one is there"}") {
+      test(
+        s"$kind: another engine's plan with both logs is compacted from the committed one, " +
+          s"${if (isGone) "also once the other one is gone" else "while the other one is there"}") {
         val (table, late) = written(kind)
         val slice         = view(storage).slices.head
         CompactionSchedule.schedule(storage, TableConfig.load(storage))(_ =>
@@ -93,14 +94,14 @@ final class LogsOfAttemptsSuite extends TableSuite {
         assert(shown(table) == "k1@111=c" && table.readOptimizedRows.map(_.toString) == Seq("k1@111=c"))
       }
 
-    test(s"$kind: a planned log of the commit that is gone is an error, though the one of another attempt is there") {
+    test(s"$kind: a missing planned log is an error, even if another attempt's log is there") {
       val (table, _) = written(kind)
       table.scheduleCompaction()
       storage.delete(newest(table).path)
       assert(conditionOf(table.runCompactions()) == "SLICE_FILE_MISSING")
     }
 
-    test(s"$kind: a log compaction has the log of the commit alone, and one of its own that counts once") {
+    test(s"$kind: a log compaction reads only the committed attempt's log, and of its own logs one") {
       val (table, _) = written(kind)
       table.compactLogs()
       assert(shown(table) == "k1@111=c" && table.timeline.pending.isEmpty)
@@ -112,7 +113,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
       assert(shown(table) == "k1@1111=d" && table.explainedRows(Seq("k1")) == table.shownRows)
     }
 
-    test(s"$kind: once the write is archived, the history has the log that counts") {
+    test(s"$kind: the committed attempt's log is found in the history once the write is archived") {
       val (table, _) = written(kind)
       val write      = table.timeline.completed.last.requested
       (1 to 6).foreach(i => upsert(table, s"k0@$i=x"))
@@ -123,7 +124,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
       assert(shown(table) == "k0@21=x k1@111=c")
     }
 
-    test(s"$kind: the log of the other attempt is an orphan, and removed by a restore to a time before it") {
+    test(s"$kind: the other attempt's log is an orphan and is removed by a restore to an earlier time") {
       val (table, late) = written(kind)
       val orphans       = new OrphanFiles(storage, TableConfig.load(storage))
       assert(orphans.find(Long.MaxValue).map(_.path) == Seq(late))
@@ -136,8 +137,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
     }
   }
 
-  test(
-    "version 6: where another engine has appended to the log of the other attempt, the blocks of its own write count") {
+  test("version 6: only appended blocks of a later write are read from the other attempt's log") {
     val (table, late) = written(Kinds.head)
     upsert(table, "k1@1000=d")
     val (s, log) = (table.storage, newest(table))
@@ -152,7 +152,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
     assert(shown(table) == "k1@1111=d" && table.readOptimizedRows.map(_.toString) == Seq("k1@1111=d"))
   }
 
-  test("version 6: a log that the commit names without rows, as Hudi names those of failed attempts, does not count") {
+  test("version 6: a log named by the commit without rows, as Hudi names failed attempts, is ignored") {
     val (table, late) = written(Kinds.head)
     val commit        = table.timeline.completed.last
     val metadata      = table.timeline.metadata(commit)
@@ -169,7 +169,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
     assert(shown(table) == "k1@111=c")
   }
 
-  test("version 6: after a rollback the other log stays in its slice, as it may have the block that revokes others") {
+  test("version 6: the other attempt's log is read after a rollback, as it may hold the revoking block") {
     val (table, late) = written(Kinds.head)
     def logsOfSlice   = view(storage).slices.head.logs.map(_.path)
     assert(!logsOfSlice.contains(late))
@@ -177,7 +177,7 @@ final class LogsOfAttemptsSuite extends TableSuite {
     assert(logsOfSlice.contains(late) && shown(table) == "k1@111=c")
   }
 
-  test("of two base files of an archived write the history has the one that counts") {
+  test("the history names the committed one of two base files of an archived write") {
     val table = created(Kinds(2))
     upsert(table, "k1@1=a")
     val base = view(storage).slices.flatMap(_.base).head

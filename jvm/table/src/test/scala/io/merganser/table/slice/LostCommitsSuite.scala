@@ -42,7 +42,7 @@ final class LostCommitsSuite extends TableSuite {
     version     <- Seq(6, 8, 9)
     mergeOnRead <- Seq(false, true)
     kind        <- Seq("clustering", "overwrite")
-  } test(s"version $version, merge on read $mergeOnRead: a lost $kind that others have written onto is an error") {
+  } test(s"version $version, merge on read $mergeOnRead: a lost $kind with later writes onto it is an error") {
     val table = created(version, mergeOnRead)
     val first = upsert(table, "k1@10=a k2@10=b").requested
     val rows  = table.rows
@@ -58,7 +58,7 @@ final class LostCommitsSuite extends TableSuite {
     assert(table.rows == rows)
   }
 
-  test("a lost write of a new file group is an error, also where no file of it is left") {
+  test("a lost write of a new file group is an error, even if none of its files is left") {
     val all = Seq(InstantState.Requested, InstantState.Inflight, InstantState.Completed)
     for (mergeOnRead <- Seq(false, true); states <- Seq(all.takeRight(1), all)) {
       val table = created(version = 9, mergeOnRead, s"$mergeOnRead-${states.size}")
@@ -70,7 +70,7 @@ final class LostCommitsSuite extends TableSuite {
     }
   }
 
-  test("the newest commit is not rolled back where its file is in the folder of the other layout") {
+  test("the newest commit is not rolled back if its file is in the folder of the other layout") {
     for (version <- Seq(6, 8); mergeOnRead <- Seq(false, true)) {
       val table = created(version, mergeOnRead, s"misplaced-$version-$mergeOnRead")
       upsert(table, "k1@10=a")
@@ -87,7 +87,7 @@ final class LostCommitsSuite extends TableSuite {
     }
   }
 
-  test("a pending write, clustering or compaction that nobody has written onto is none") {
+  test("a pending write, clustering or compaction without later writes onto it is not reported as lost") {
     val table = created(version = 9, mergeOnRead = true)
     upsert(table, "k1@10=a k2@10=b")
     upsert(table, "k1@20=c")
@@ -102,7 +102,7 @@ final class LostCommitsSuite extends TableSuite {
     assert(table.rows.size == 2)
   }
 
-  test("a folder with the name of a commit is an error, as is the file of another one") {
+  test("a folder in place of a commit's file is an error, as is the file of another commit") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"))

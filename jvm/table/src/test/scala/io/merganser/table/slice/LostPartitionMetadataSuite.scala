@@ -33,7 +33,7 @@ final class LostPartitionMetadataSuite extends TableSuite {
 
   private def loseMetadata(table: DirectTable): Unit = assert(table.storage.delete(s"p1/${PartitionMetadata.Name}"))
 
-  test("each way to the files of the partition fails until it is repaired") {
+  test("every access to a partition without metadata fails until it is repaired") {
     val table = created(version = 9, mergeOnRead = true)
     val rows  = table.rows
     val group = view(table).slices("p1").head.group
@@ -62,7 +62,7 @@ final class LostPartitionMetadataSuite extends TableSuite {
     assert(conditionOf(table.rows) == Missing)
   }
 
-  test("a folder is no partition with files of a running write, of replaced groups, or of no commit") {
+  test("a folder with files of a running write, of replaced groups or of no commit is no lost partition") {
     val table = created(version = 9, mergeOnRead = false)
     val begun = table.begun(Notation.changes("k3@10=x"))
     table.overwrite(OperationType.DeletePartition, Set("p1"))
@@ -73,7 +73,7 @@ final class LostPartitionMetadataSuite extends TableSuite {
     assert(view(table).partitions == Seq("p0"))
   }
 
-  test("the only partition of a table without partition columns is missed") {
+  test("lost metadata of an unpartitioned table is reported") {
     val s = storage
     table(storage = s)
     s.createNew(base("a", "100"), Array[Byte](1))

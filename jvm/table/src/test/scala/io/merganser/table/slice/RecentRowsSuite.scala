@@ -41,7 +41,7 @@ final class RecentRowsSuite extends TableSuite {
 
   private def keys(rows: Seq[String]): Seq[String] = rows.map("k\\d+".r.findFirstIn(_).get)
 
-  test("changed rows are read from their section, of as many commits as the share allows") {
+  test("changed rows are read from their section for as many commits as the share allows") {
     val table = create("t", share = 0.5)
     table.upsert(Notation.changes((1 to 15 by 2).map(i => s"k$i@1=a").mkString(" ")))
     assert(recent(table).isEmpty, "a new file has none")
@@ -65,7 +65,7 @@ final class RecentRowsSuite extends TableSuite {
     assert(conditionOf(table.rowsSince(commits(1))) == "BASE_FILE_UNREADABLE")
   }
 
-  test("where the newest commits changed more than the share, older ones are left out; then all") {
+  test("older commits are left out of the section if newer ones changed more rows than the share") {
     val table = create("t", share = 0.3)
     table.upsert(Notation.changes((1 to 19 by 2).map(i => s"k$i@1=a").mkString(" ")))
     table.upsert(Notation.changes("k1@2=b k3@2=b"))
@@ -77,7 +77,7 @@ final class RecentRowsSuite extends TableSuite {
     assert(recent(table).map(_.after).contains(instants(table)(3)))
   }
 
-  test("there are none without a share") {
+  test("a file written without a share has no section of recent rows") {
     val table = create("t", share = 0.0)
     table.upsert(Notation.changes("k1@1=a k3@1=b"))
     table.upsert(Notation.changes("k1@2=c"))
@@ -85,7 +85,9 @@ final class RecentRowsSuite extends TableSuite {
   }
 
   for (mergeOnRead <- Seq(false, true); share <- Seq(0.4, 1.0))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, share $share: the same rows as of other files") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, share $share: recent rows equal those of files " +
+        "without a section") {
       val random = new Random(Histories.seed)
       val table  = create("t", share, mergeOnRead)
       var used   = 0

@@ -13,7 +13,7 @@ import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline, Wri
 //   test_a_read_of_a_deleted_file_fails_with_its_name_and_commit
 final class TableViewSuite extends TableSuite {
 
-  test("names: base and log files are parsed, change files and others ignored") {
+  test("names of base and log files are parsed, and change files and others are ignored") {
     assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100",
           "f-0_1-0-1_100.parquet", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"),
@@ -39,7 +39,7 @@ final class TableViewSuite extends TableSuite {
       ".f_200.log.1_0-0-0"))
   }
 
-  test("the newest completed base file and its logs are a slice; pending files are not there") {
+  test("the newest completed base file and its logs form a slice, without files of pending writes") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "400"), log("a", "150"), log("a", "300"),
@@ -50,7 +50,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).allSlices("p")) == Seq("a@100:150", "a@200:300"))
   }
 
-  test("an orphan base file in a group starts no slice: logs after it stay with the slice before") {
+  test("an orphan base file starts no slice, and later logs stay with the slice before") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), log("a", "300"))
@@ -67,7 +67,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).allSlices("p")) == Seq("a@100:160", "a@200:150"))
   }
 
-  test("a group without base file is one slice from its first log on") {
+  test("a group without a base file forms one slice from its first log on") {
     val s = storage
     table(storage = s)
     partition(s, log("a", "100"), log("a", "200"))
@@ -77,9 +77,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).readOptimizedSlices.isEmpty)
   }
 
-  test(
-    "pending compaction: previous slice with its logs and those after the compaction, " +
-      "whether or not a base file is half written") {
+  test("a pending compaction, with or without its base file, leaves all logs with the previous slice") {
     for (halfWritten <- Seq(false, true)) {
       val s = faulty(s"t$halfWritten")
       table(storage = s)
@@ -93,7 +91,7 @@ final class TableViewSuite extends TableSuite {
     }
   }
 
-  test("after the compaction completed the logs before it are history") {
+  test("a completed compaction starts a slice without the logs before it") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
@@ -102,7 +100,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).slices) == Seq("a@200:300"))
   }
 
-  test("version 6: logs belong to the slice they are named after, also while its compaction is pending") {
+  test("version 6: logs belong to the slice in their names, even while its compaction is pending") {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), log("a", "100", 1), log("a", "100", 2), log("a", "200", 1), log("b", "300"))
@@ -115,7 +113,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).slices) == Seq("a@200:200"))
   }
 
-  test("replaced groups are gone from the replacing instant on, and there before it") {
+  test("replaced groups are visible before the replacing instant only") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("b", "100"), base("c", "200"))
@@ -128,7 +126,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(new TableView(s, config, Timeline.load(s, config).asOf("150")).slices) == Seq("a@100:", "b@100:"))
   }
 
-  test("as of an instant the slices are those of that time") {
+  test("a view as of an instant has the slices of that time") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
@@ -141,7 +139,7 @@ final class TableViewSuite extends TableSuite {
       "999") == Seq("a@200:300"))
   }
 
-  test("of two base files of one instant in one group the committed one counts") {
+  test("the committed one of two base files of an instant and group is used") {
     val s = storage
     table(storage = s)
     val first = FileNames.base("a", "0-0-0", "100")
@@ -151,9 +149,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.flatMap(_.base).map(_.name) == Seq(first))
   }
 
-  test(
-    "partitions are the folders with partition metadata in either form, at any depth, " +
-      "one in another too; also where a value begins with a dot") {
+  test("partitions are all folders with metadata of either form, at any depth, nested or beginning with a dot") {
     val s = storage
     table(storage = s)
     PartitionMetadata.write(s, "2024/01/02", "100")
@@ -168,7 +164,7 @@ final class TableViewSuite extends TableSuite {
     assert(s.readText("2024/01/02/.hoodie_partition_metadata").contains("commitTime=100\npartitionDepth=3"))
   }
 
-  test("a table without partitions is the one partition of no name") {
+  test("an unpartitioned table has one partition with an empty name") {
     val s = storage
     table(storage = s)
     assert(view(s).partitions.isEmpty && view(s).slices.isEmpty)
@@ -186,9 +182,7 @@ final class TableViewSuite extends TableSuite {
   private def stat(name: String, sizeBytes: Long = 1): WriteStat =
     WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")
 
-  test(
-    "a file of a completed instant that its commit does not name is no row: " +
-      "not in a new group, not as a second log, not as newest base") {
+  test("a file that its completed commit does not name is ignored: a new group, a second log or a newest base") {
     val s = storage
     madeInLayout2(s)
     val again = FileNames.log("a", "200", 1, "9-0-9")
@@ -207,7 +201,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).committed(Seq(planned)).head.logs.map(_.name) == Seq(log("a", "200")))
   }
 
-  test("files of an archived instant, and of a commit that names none at all, count as they are") {
+  test("files of an archived instant and of a commit without file names are used as they are") {
     val s = storage
     madeInLayout2(s)
     s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)
@@ -218,9 +212,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.head.logs.map(_.committedBytes) == Seq(None, Some(1L)))
   }
 
-  test(
-    "in version 6 base files are taken by what their commit names, and all logs, " +
-      "for their names do not show who wrote them") {
+  test("version 6: base files are filtered by their commit's names, and all logs are used") {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), base("x", "100"), log("a", "100"), log("a", "100", 2))
@@ -228,7 +220,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).slices) == Seq("a@100:100,100"))
   }
 
-  test("a file that a commit names and no newer one replaces is missed by name; one of an older slice may be gone") {
+  test("a missing file of a newest slice is an error that names it, a missing file of an older slice is not") {
     for ((gone, isMissed) <- Seq("log" -> true, "base" -> true, "old" -> false)) {
       val s = faulty(gone)
       madeInLayout2(s)
@@ -245,7 +237,7 @@ final class TableViewSuite extends TableSuite {
     }
   }
 
-  test("only the commits of files that would be read are opened, once in a process") {
+  test("only commits of files to be read are opened, once per process") {
     val s = faulty("opened")
     madeInLayout2(s)
     partition(s, (100 to 120).map(i => base("a", i.toString)) :+ log("a", "130"): _*)
@@ -269,7 +261,7 @@ final class TableViewSuite extends TableSuite {
   /** Reads one partition by its name, so that the files of the table are not known to be all listed. */
   private def one(s: Storage): Seq[FileSlice] = view(s).slices("p")
 
-  test("a base file that only the commit of a log names is missed, also where its own commit was archived") {
+  test("a missing base file that only a log's commit names is an error, even if its own commit was archived") {
     for (isArchived <- Seq(false, true)) {
       val s = faulty(s"gone$isArchived")
       madeInLayout2(s)
@@ -285,7 +277,7 @@ final class TableViewSuite extends TableSuite {
     }
   }
 
-  test("a log's older base file is not taken for a newer one that is gone; one that replaced it is") {
+  test("a log's older base file does not replace a missing newer one, and a newer compacted one does") {
     val s = storage
     madeInLayout2(s)
     partition(s, base("a", "100"), log("a", "300"), base("b", "100"), base("b", "350"), log("b", "300"))
@@ -300,7 +292,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(one(s)) == Seq("a@200:300", "b@350:300"))
   }
 
-  test("a log's base file that no completed commit names is not missed, nor is one of a replaced group") {
+  test("a log's missing base file is no error if no completed commit names it or its group was replaced") {
     val s = storage
     madeInLayout2(s)
     partition(s, log("a", "200"), base("a", "090"), log("b", "200"), log("c", "200"), base("d", "090"))
@@ -315,7 +307,8 @@ final class TableViewSuite extends TableSuite {
     assert(show(view(s).slices) == Seq("a@090:200", "b@-:200", "d@090:"))
   }
 
-  test("if the whole table is listed, a commit of which no file is left must have been replaced") {
+  test(
+    "a commit without any remaining file is an error unless its slices were replaced, if the whole table is listed") {
     for ((gone, isMissed) <- Seq(base("a", "200") -> true, log("b", "300") -> true, base("c", "400") -> false)) {
       val s = faulty(gone)
       madeInLayout2(s)
@@ -335,7 +328,7 @@ final class TableViewSuite extends TableSuite {
     }
   }
 
-  test("the files of the newest commit, which is read for the schema, are missed in a read of one partition as well") {
+  test("a missing file of the newest commit is an error in a read of one partition too") {
     val s = storage
     madeInLayout2(s)
     partition(s, base("a", "100"))
@@ -349,7 +342,7 @@ final class TableViewSuite extends TableSuite {
     assert(show(new TableView(s, config, timeline.asOf("150")).slices) == Seq("a@100:"))
   }
 
-  test("in version 6 the base file of a log that is named after it is missed") {
+  test("version 6: a missing base file is an error if a log is named after it") {
     val s = storage
     table(6, s)
     partition(s, log("a", "100"), log("b", "100"))

@@ -69,7 +69,7 @@ final class TaskFilesSuite extends TableSuite with InTask {
   for ((what, end) <- ends) {
     val named = if (what.endsWith("committed")) 1 else 0
 
-    test(s"once its write $what, an attempt begins no file, and removes those that it has written") {
+    test(s"an attempt begins no file and removes its own once its write $what") {
       val s           = created()
       val transaction = begun(s)
       val files       = writer(s, transaction)

@@ -34,7 +34,7 @@ final class TimeTravelSuite extends TableSuite {
 
   private def commits(s: Storage, instants: String*): Unit = instants.foreach(i => instantFile(s, s"${i}_${i}5.commit"))
 
-  test("as of a time before the first commit, also of an empty table, is an error; as of a later one it is not") {
+  test("time travel before the first commit or in an empty table is an error, and after it is not") {
     val s = storage
     table(storage = s)
     assertError(travel(s, "150"), "AS_OF_TOO_EARLY", "oldest" -> "none")
@@ -44,9 +44,7 @@ final class TimeTravelSuite extends TableSuite {
     assert(travel(s, "999").completed.size == 2)
   }
 
-  test(
-    "a clean that retained commits from one on: nothing before it, " +
-      "whatever a later clean retains; a pending clean counts too") {
+  test("time travel before the oldest commit that any clean retained is an error, also for a pending clean") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300", "400")
@@ -57,7 +55,7 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "400", before = "300")
   }
 
-  test("a clean that deleted nothing, which only stores how far was looked, hides no time") {
+  test("a clean that deleted nothing makes no time unreadable") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300")
@@ -66,7 +64,7 @@ final class TimeTravelSuite extends TableSuite {
     assert(travel(s, "150").completed.map(_.requested) == Seq("100"))
   }
 
-  test("a saved instant stays readable, the ones beside it do not; without archiving it does not start the timeline") {
+  test("a saved instant stays readable and its neighbours do not, and it does not start an unarchived timeline") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300", "400")
@@ -77,8 +75,7 @@ final class TimeTravelSuite extends TableSuite {
   }
 
   test(
-    "a clean that counted file versions: from the oldest slice on of each group that lost one, " +
-      "or from when it was replaced") {
+    "a clean by file versions leaves times readable from the oldest slices of its groups, or their replacement, on") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300")
@@ -96,8 +93,7 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "400", before = "300")
   }
 
-  test(
-    "a clean that counted file versions: a time at which the write of the remaining slice was running is too early") {
+  test("a clean by file versions makes times unreadable at which the remaining slice's write was running") {
     val s = storage
     table(storage = s)
     instantFile(s, "100_150.commit")

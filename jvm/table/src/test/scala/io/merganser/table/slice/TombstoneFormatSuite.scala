@@ -22,7 +22,7 @@ final class TombstoneFormatSuite extends AnyFunSuite with TempFolder {
       k.toString -> ((t.since, t.ordering.toSeq.map { case b: Array[Byte] => b.toSeq; case v => v }))
     }
 
-  test("deletes come back with values of every type of ordering field") {
+  test("stored deletes are read back with ordering values of every type") {
     val values: Seq[(DataType, Any)] = Seq(
       BooleanType -> true,
       ByteType -> 1.toByte,
@@ -50,7 +50,7 @@ final class TombstoneFormatSuite extends AnyFunSuite with TempFolder {
         shown(several))
   }
 
-  test("a delete is retained until the given hours are over, and one of no known time as long as the file") {
+  test("a delete is retained for the given hours, and one without a known time as long as its file") {
     val all = Tombstones(Seq("20260101000000000", "20260101115959000", "x").zipWithIndex.map { case (since, i) =>
       key(s"k$i") -> Tombstone(Array(1L), since)
     }.toMap)
@@ -77,7 +77,7 @@ final class TombstoneFormatSuite extends AnyFunSuite with TempFolder {
     Tombstones.of(storage, base, footer, OrderingField.find(columns, "id").toArray)
   }
 
-  test("a file has its rows and its deletes, whose keys the range and the filter of its footer cover") {
+  test("a file contains rows and deletes, and its footer's range and filter cover the deletes' keys") {
     val (storage, base) = written()
     assert(read(storage, base).byKey.keySet == Set(key("a"), key("d")))
     val footer = BaseFileFooter.read(conf, storage.path(base.path), base.sizeBytes)

@@ -18,7 +18,7 @@ final class HdfsLockSuite extends TableSuite {
 
   private def content = new String(Files.readAllBytes(lockFile), UTF_8)
 
-  test("a process that stops while it takes, renews or releases its lock leaves a lock with its name, or none") {
+  test("a process that stops while it takes, renews or releases its lock leaves its own lock or none") {
     hdfs.makeFolder(".hoodie")
     val renewing = TableLock.Settings(timeoutMs = 5000, leaseMs = 60)
     for (n <- 1 to 30) {
@@ -29,7 +29,7 @@ final class HdfsLockSuite extends TableSuite {
     }
   }
 
-  test("of several that create a lock file at once, Hudi too, one succeeds") {
+  test("one of several simultaneous creators of a lock file succeeds, Hudi included") {
     for (round <- 1 to 20) {
       val (file, created) = (s".hoodie/lock-$round", new AtomicInteger)
       def creating(create: => Unit) =
@@ -45,7 +45,7 @@ final class HdfsLockSuite extends TableSuite {
     assert(hdfs.list(".hoodie/.temp").isEmpty)
   }
 
-  test("Hudi's lock is waited for, and Hudi finds ours") {
+  test("Hudi's lock blocks ours, and ours blocks Hudi's") {
     val lock = new Path(hdfs.basePath, ".hoodie/lock")
     hdfs.fs.create(lock, false).close()
     assert(conditionOf(TableLock.hold(hdfs, brief)(_ => ())) == "LOCK_TIMEOUT")

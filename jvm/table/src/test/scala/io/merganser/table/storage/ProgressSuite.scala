@@ -7,7 +7,7 @@ final class ProgressSuite extends TableSuite {
 
   private def shown: Seq[String] = Progress.current.map(_.toString)
 
-  test("the parts of a step are counted while it runs, inside other steps, and it is gone when it ends") {
+  test("a step counts its parts while it runs inside other steps, and disappears at its end") {
     val counts = Progress.of("clean") { _ =>
       Parallel.map(1 to 20, "delete files")(_ => shown)
     }
@@ -18,7 +18,7 @@ final class ProgressSuite extends TableSuite {
     assert(shown.isEmpty)
   }
 
-  test("a caller sees the steps of its own calls, those of their threads too, and not those of another caller") {
+  test("a caller sees the steps of its own calls and their threads, and none of another caller") {
     val seen = new java.util.concurrent.ConcurrentLinkedQueue[(String, Seq[String])]
     val both = new java.util.concurrent.CyclicBarrier(2)
     val threads = Seq("clean", "restore").map { name =>
@@ -38,7 +38,7 @@ final class ProgressSuite extends TableSuite {
     seen.forEach { case (name, shown) => assert(shown == Seq(name, s"files of $name")) }
   }
 
-  test("steps in the background are not shown, and a few parts are no step") {
+  test("background steps and steps of few parts are not shown") {
     assert(Progress.hide(Parallel.map(1 to 20, "delete files")(_ => shown)).forall(_.isEmpty))
     assert(Parallel.map(1 to 3, "delete files")(_ => shown).forall(_.isEmpty))
   }

@@ -22,7 +22,7 @@ final class StorageFailureSuite extends TableSuite {
 
   private def refused(work: => Any): MerganserException = intercept[MerganserException](work)
 
-  test("a location whose file system is not there is refused with what to add or to write, and opened with it") {
+  test("a location without its file system is refused with the remedy, and opened once that is there") {
     val conf = new Configuration()
     def message(path: String): String = {
       val error = refused(Storage(path, conf))
@@ -40,7 +40,7 @@ final class StorageFailureSuite extends TableSuite {
     assert(!Storage(full, conf).exists("x"))
   }
 
-  test("a folder that cannot be made is refused, and made where a folder is") {
+  test("a table is refused in a place where no folder can be made, and made in a folder") {
     Files.write(folder.resolve("file"), "x".getBytes)
     for (path <- Seq("file/t", "file/t/u")) {
       val below = Storage(folder.resolve(path).toUri.toString, HadoopDefaults.shared)
@@ -54,7 +54,7 @@ final class StorageFailureSuite extends TableSuite {
     Creation.create(Storage(folder.resolve("folder/t").toUri.toString, HadoopDefaults.shared), properties())
   }
 
-  test("the kinds of failures that a user can correct have a condition, among the causes too, and others none") {
+  test("failures that a user can correct get a condition, as nested causes too, and others get none") {
     def condition(failure: Throwable) =
       StorageFailure.of("t", new RuntimeException("a job", failure)).map(e => e.condition -> e.parameters("reason"))
     assert(condition(new IOException("No space left on device")).contains(
@@ -76,7 +76,7 @@ final class StorageFailureSuite extends TableSuite {
   }
 
   for (mergeOnRead <- Seq(false, true))
-    test(s"a write to a full disk is refused and leaves the rows, and is written once there is space ($mergeOnRead)") {
+    test(s"a write to a full disk fails with the rows unchanged, and succeeds once there is space ($mergeOnRead)") {
       val conf = new Configuration(HadoopDefaults.shared)
       conf.setClass("fs.full.impl", classOf[FullDisk], classOf[FileSystem])
       val s = Storage(s"full://${folder.resolve("t")}", conf)
@@ -98,7 +98,7 @@ final class StorageFailureSuite extends TableSuite {
       assert(failed.size > 4 && failed.toSet == Set("STORAGE_FULL") && rows() == after)
     }
 
-  test("a folder in place of the properties is named, and the table is read once the file is back") {
+  test("an error names a folder in place of the properties, and the table is read once the file is back") {
     table()
     val file = folder.resolve("t/.hoodie/hoodie.properties")
     val kept = Files.readAllBytes(file)
@@ -112,7 +112,7 @@ final class StorageFailureSuite extends TableSuite {
     assert(TableConfig.load(storage).name == "t")
   }
 
-  test("a file in place of the timeline is named, where the table would look empty, and read once the folder is back") {
+  test("an error names a file in place of the timeline, and the table is read once the folder is back") {
     val config   = table()
     val timeline = folder.resolve("t/.hoodie/timeline")
     val kept     = folder.resolve("kept")

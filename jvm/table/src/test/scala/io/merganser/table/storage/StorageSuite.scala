@@ -23,7 +23,7 @@ final class StorageSuite extends TableSuite {
     new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[T]
   }
 
-  test("what tasks need travels to them: storage with its settings, markers, completed instants, slices") {
+  test("storage with its settings, markers, instants and slices is serialized to tasks") {
     val conf = new Configuration(FaultyFileSystem.configuration)
     conf.set("some.setting", "kept")
     val s = Storage(s"faulty://${folder.resolve("t")}", conf)
@@ -39,7 +39,7 @@ final class StorageSuite extends TableSuite {
     assert(travelled(view(s).slices: Seq[FileSlice]) == view(s).slices)
   }
 
-  test("tasks of one configuration share what is read of it, and those of another have their own") {
+  test("tasks of equal configurations share one object for it, and others have their own") {
     def conf(setting: String): Configuration = {
       val conf = new Configuration(storage.conf)
       conf.set("some.setting", setting)
@@ -53,7 +53,7 @@ final class StorageSuite extends TableSuite {
     assert(entries(confs.head) == entries(conf("one")))
   }
 
-  test("a name that leads out of the table is an error that has the table and the name") {
+  test("a name that leads out of the table is an error with the table and the name") {
     val s = storage
     for (name <- Seq("../x", "..", "p/../../x", "p/..")) {
       val refused = intercept[MerganserException](s.read(name))
@@ -76,7 +76,7 @@ final class StorageSuite extends TableSuite {
       assert(s.delete("a/b/file") && !s.delete("a/b/file") && s.list("a/b").isEmpty && s.list("nowhere").isEmpty)
     }
 
-  test("of many threads that create one file one succeeds") {
+  test("one of many threads that create the same file succeeds") {
     val s    = storage
     val wins = new java.util.concurrent.atomic.AtomicInteger
     val threads = (1 to 8).map(i =>

@@ -15,7 +15,7 @@ final class TableLockSuite extends TableSuite {
 
   private def lockFile = folder.resolve("t/.hoodie/lock")
 
-  test("threads of one process enter one after the other") {
+  test("threads of one process hold the lock one after the other") {
     val counter = folder.resolve("counter")
     Files.write(counter, "0".getBytes(UTF_8))
     val threads = (1 to 4).map(_ => new Thread(() => LockContender.count(storage, counter, 25)))
@@ -25,7 +25,7 @@ final class TableLockSuite extends TableSuite {
     assert(!Files.exists(lockFile))
   }
 
-  test("processes enter one after the other") {
+  test("processes hold the lock one after the other") {
     val counter = folder.resolve("counter")
     Files.write(counter, "0".getBytes(UTF_8))
     val other = LockContender.start(folder.resolve("t").toUri.toString, counter.toString, "50")
@@ -42,7 +42,7 @@ final class TableLockSuite extends TableSuite {
     assert(!Files.exists(lockFile))
   }
 
-  test("a live lock of another engine is waited for, then refused with the file and the holder; never broken") {
+  test("a live lock of another engine is waited for and never broken, and the timeout names file and holder") {
     Files.createDirectories(lockFile.getParent)
     Files.write(lockFile, "{\"lockThreadName\":\"driver-7\"}".getBytes(UTF_8))
     val refused = intercept[io.merganser.merge.MerganserException](TableLock.hold(storage, brief)(_ => ()))
@@ -51,7 +51,7 @@ final class TableLockSuite extends TableSuite {
     assert(Files.exists(lockFile))
   }
 
-  test("a lock that is renewed is not taken over, however long it is held") {
+  test("a renewed lock is not taken over, even if it is held longer than its lease") {
     val lease  = TableLock.Settings(timeoutMs = 60000, leaseMs = 4000)
     val holder = LockContender.start(folder.resolve("t").toUri.toString, "hold", "4000", "6000")
     while (!Files.exists(folder.resolve("t/held"))) Thread.sleep(10)
@@ -69,7 +69,7 @@ final class TableLockSuite extends TableSuite {
     assert(!storage.exists(TableLock.File))
   }
 
-  test("a lock whose writer stopped in the middle of its content is taken over once it has not changed for a lease") {
+  test("a half-written lock of another process is taken over once it is unchanged for a lease") {
     val whole = "{\"owner\":\"merganser\",\"process\":\"other\",\"token\":\"t\",\"host\":\"elsewhere\",\"pid\":\"1\"}"
     Files.createDirectories(lockFile.getParent)
     for (length <- Seq(21, 35, 60, whole.length - 1)) {
@@ -82,7 +82,7 @@ final class TableLockSuite extends TableSuite {
     }
   }
 
-  test("a lock file of which only the half was written does not block the same process") {
+  test("a half-written lock file of the same process does not block it") {
     val storage = faulty("t")
     storage.makeFolder(".hoodie")
     for (n <- 1 to 6) {
@@ -92,7 +92,7 @@ final class TableLockSuite extends TableSuite {
     }
   }
 
-  test("who lost the lock must not go on") {
+  test("a writer that lost the lock gets a conflict") {
     val settings = TableLock.Settings(timeoutMs = 1000, leaseMs = 200)
     assert(conditionOf(TableLock.hold(storage, settings) { lock =>
       Files.write(lockFile, "{\"owner\":\"merganser\",\"token\":\"other\"}".getBytes(UTF_8))
@@ -102,7 +102,7 @@ final class TableLockSuite extends TableSuite {
     assert(Files.exists(lockFile))
   }
 
-  test("a lock that another engine removed is lost at once, and the next holder's is not removed") {
+  test("a lock replaced by another engine is lost at once and not removed at the end") {
     assert(conditionOf(TableLock.hold(storage) { lock =>
       Files.write(lockFile, "{\"owner\":\"merganser\",\"token\":\"other\"}".getBytes(UTF_8))
       lock.requireHeld()
@@ -113,7 +113,7 @@ final class TableLockSuite extends TableSuite {
       conditionOf(TableLock.hold(storage) { lock => Files.delete(lockFile); lock.requireHeld() }) == "COMMIT_CONFLICT")
   }
 
-  test("the live lock of this process is not taken over, whatever name another writer calls the table by") {
+  test("this process's live lock is not taken over by a writer with another name of the table") {
     val link   = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectories(folder.resolve("t")))
     val byLink = Storage(link.toString, HadoopDefaults.shared)
     // A name that cannot be recognized as that of the same table.
@@ -129,7 +129,7 @@ final class TableLockSuite extends TableSuite {
     TableLock.hold(unknown)(_ => ())
   }
 
-  test("an empty lock file is another engine's, and is not broken before its time") {
+  test("an empty lock file counts as another engine's and is not broken before its expiry") {
     Files.createDirectories(lockFile.getParent)
     Files.write(lockFile, Array.emptyByteArray)
     assert(conditionOf(TableLock.hold(storage, brief.copy(timeoutMs = 3300))(_ => ())) == "LOCK_TIMEOUT")
@@ -140,7 +140,7 @@ final class TableLockSuite extends TableSuite {
     assert(TableLock.hold(storage, expiring)(_ => "in") == "in" && !Files.exists(lockFile))
   }
 
-  test("a folder for the lock file that other engines take is locked besides the table") {
+  test("a configured lock folder of other engines is locked in addition to the table") {
     val settings = brief.copy(folder = Some(folder.resolve("locks").toUri.toString))
     val second   = folder.resolve("locks/lock")
     TableLock.hold(storage, settings) { lock =>
@@ -155,7 +155,7 @@ final class TableLockSuite extends TableSuite {
       assert(Files.exists(lockFile)))
   }
 
-  test("the release of a lock waits for a renewal that goes on, and none brings the file back") {
+  test("the release of a lock waits for a running renewal, which does not recreate the file") {
     val storage = faulty("t")
     storage.makeFolder(".hoodie")
     val (isRenewing, mayRenew) = (new CountDownLatch(1), new CountDownLatch(1))
@@ -178,7 +178,7 @@ final class TableLockSuite extends TableSuite {
     }
   }
 
-  test("work that hangs delays no other, and stopping waits for it") {
+  test("periodic work that hangs does not delay other work, and stopping waits for it") {
     val (isStuck, mayGoOn, others) = (new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(3))
     val stuck = new Periodic("hang", 5)(() => { isStuck.countDown(); mayGoOn.await(20, TimeUnit.SECONDS); () })
     assert(isStuck.await(20, TimeUnit.SECONDS))
@@ -193,7 +193,7 @@ final class TableLockSuite extends TableSuite {
     assert(!stopping.thread.isAlive)
   }
 
-  test("an interrupt while the lock is held leaves no lock file, and stays set") {
+  test("an interrupt while the lock is held leaves no lock file and stays set") {
     val interrupted = new WaitingThread({
       TableLock.hold(storage)(_ => Thread.currentThread.interrupt())
       assert(Thread.currentThread.isInterrupted)
@@ -201,7 +201,7 @@ final class TableLockSuite extends TableSuite {
     assert(interrupted.failure.isEmpty && !Files.exists(lockFile))
   }
 
-  test("one thread does not enter twice") {
+  test("a thread cannot take the same lock twice") {
     TableLock.hold(storage)(_ => assertThrows[IllegalStateException](TableLock.hold(storage)(_ => ())))
   }
 }

@@ -30,7 +30,7 @@ final class ArchivedTimelineSuite extends TableSuite {
       files.map(f => s"""{"fileName":"$f","fileLen":${s.status(s"$history/$f").get.getLen}}""").mkString(
         """{"files":[""", ",", "]}").getBytes)
 
-  test("completion times come from the files of the current manifest") {
+  test("completion times are read from the files of the current manifest") {
     val s      = storage
     val config = table(storage = s)
     archive(s, "100_200_0.parquet", "100" -> "110", "200" -> "350")
@@ -45,7 +45,7 @@ final class ArchivedTimelineSuite extends TableSuite {
     assert(new ArchivedTimeline(s, config).completionTime("200").contains("999"))
   }
 
-  test("a log whose delta commit was archived goes to the slice that had started when it completed") {
+  test("a log of an archived delta commit belongs to the slice that had started when it completed") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), log("a", "150"), log("a", "160"))

@@ -10,7 +10,7 @@ final class AsOfSuite extends AnyFunSuite {
 
   private val tokyo = ZoneId.of("Asia/Tokyo")
 
-  test("instants stay as they are; dates and times are read in the table's zone, moments are brought to it") {
+  test("instants are taken unchanged, dates and times in the table's zone, and moments are converted to it") {
     Seq(
       "20210728141108200" -> "20210728141108200",
       "20210728141108" -> "20210728141108",
@@ -28,8 +28,7 @@ final class AsOfSuite extends AnyFunSuite {
     ).foreach { case (text, instant) => assert(AsOf.parse(text, tokyo).contains(instant), text) }
   }
 
-  test(
-    "everything else is no time: numbers of versions, words, pieces of instants, days that are not in the calendar") {
+  test("versions, words, parts of instants and impossible dates are refused as times") {
     Seq("1", "20991", "20210728", "latest", "yesterday", "now", "", " ", "2021-02-30", "2021-13-01",
       "2021-07-28 25:11:08",
       "20211301000000",
@@ -38,7 +37,7 @@ final class AsOfSuite extends AnyFunSuite {
       .foreach(text => assert(AsOf.parse(text, ZoneOffset.UTC).isEmpty, text))
   }
 
-  test("a time of a query after the year 9999 is refused by its seconds, any other is one of the table's zone") {
+  test("a query's time after the year 9999 is refused by its seconds, and others are converted to the table's zone") {
     val config = TableConfig(Map("hoodie.table.name" -> "t", "hoodie.table.timeline.timezone" -> "UTC"))
     assert(AsOf.instant(config, 1627481468200999L) == "20210728141108200")
     assert(AsOf.instant(config, -1L) == "19691231235959999")

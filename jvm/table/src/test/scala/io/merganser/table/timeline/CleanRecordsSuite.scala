@@ -22,7 +22,7 @@ final class CleanRecordsSuite extends AnyFunSuite {
       .replaceAll("(\"type\":\"map\",\"values\":[^\\]]*?),\"default\":null\\}", "$1}")
 
   for (name <- Seq("cow_archived", "cow_archived_v6"))
-    test(s"$name: a plan and its metadata are read, and ours have the same fields and values") {
+    test(s"$name: recorded plans and metadata of cleans are read, and ours have the same fields and values") {
       val root     = Paths.get(System.getProperty("merganser.root"), "tests", "golden", name, "table").toFile
       val s        = Storage(new File(root.toURI).toURI.toString, HadoopDefaults.shared)
       val config   = TableConfig.load(s)

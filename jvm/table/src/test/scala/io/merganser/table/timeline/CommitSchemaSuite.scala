@@ -32,7 +32,7 @@ final class CommitSchemaSuite extends TableSuite {
     (s, Seq.fill(writers)(begin(s)))
   }
 
-  test("of writers that add different columns at the same time none loses its own") {
+  test("concurrent writers that add different columns keep all of them") {
     val (s, Seq(first, second, third)) = (begun("id INT, v INT")(3): @unchecked)
     commit(first, "id INT, v INT, a INT")
     commit(second, "id INT, v INT, b STRING")
@@ -40,23 +40,21 @@ final class CommitSchemaSuite extends TableSuite {
     assert(columns(s) == StructType.fromDDL("id INT, v BIGINT, a INT, b STRING"))
   }
 
-  test("a writer that changes no column leaves those that another added and widened while it ran") {
+  test("a writer that changes no column keeps columns added and widened while it ran") {
     val (s, Seq(first, second)) = (begun("id INT, s STRUCT<x: INT>")(2): @unchecked)
     commit(first, "id INT, s STRUCT<x: BIGINT, y: INT>, a INT")
     commit(second, "id INT, s STRUCT<x: INT>")
     assert(columns(s) == StructType.fromDDL("id INT, s STRUCT<x: BIGINT, y: INT>, a INT"))
   }
 
-  test("a column that one writer makes nullable stays so") {
+  test("a column stays nullable after one of two concurrent writers made it so") {
     val (s, Seq(first, second)) = (begun("id INT NOT NULL, v INT NOT NULL")(2): @unchecked)
     commit(first, "id INT NOT NULL, v INT")
     commit(second, "id INT NOT NULL, v INT NOT NULL, a INT")
     assert(columns(s) == StructType.fromDDL("id INT NOT NULL, v INT, a INT"))
   }
 
-  test(
-    "columns of one name and types that do not go together are a conflict that names them, " +
-      "and the second commit is not there") {
+  test("concurrent new columns with one name and incompatible types are a conflict that names them") {
     val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commit(first, "id INT, a DATE")
     val error = intercept[io.merganser.merge.MerganserException](commit(second, "id INT, a INT"))
@@ -64,20 +62,20 @@ final class CommitSchemaSuite extends TableSuite {
     assert(columns(s) == StructType.fromDDL("id INT, a DATE"))
   }
 
-  test("columns that another writer replaced are a conflict: the rows were made for others") {
+  test("a write onto columns that another writer replaced meanwhile is a conflict") {
     val (s, Seq(first, second)) = (begun("id INT, v INT")(2): @unchecked)
     commit(first, "id INT, w INT", OperationType.InsertOverwriteTable)
     assert(conditionOf(commit(second, "id INT, v INT")) == "COMMIT_CONFLICT")
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
 
-  test("a write that is alone may leave the table with any columns") {
+  test("a write without concurrent writers may give the table any columns") {
     val (s, Seq(only)) = (begun("id INT, v INT")(1): @unchecked)
     commit(only, "id INT, w INT", OperationType.InsertOverwriteTable)
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
 
-  test("a number of one writer and a string of another under one new name are a conflict, not a column of strings") {
+  test("concurrent new columns with one name, a number and a string, are a conflict") {
     val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commit(first, "id INT, a INT")
     assert(conditionOf(commit(second, "id INT, a STRING")) == "COMMIT_CONFLICT")
@@ -93,7 +91,7 @@ final class CommitSchemaSuite extends TableSuite {
         Map("schema" -> AvroSchemas.toAvro(schema, "t").toString) ++ transaction.timeline.listAdded(schema)), Set.empty)
   }
 
-  test("columns that came after the schema a table was created with are those added, whoever added them") {
+  test("columns missing in the table's creation schema are listed as added, whichever writer added them") {
     val s      = storage
     val schema = AvroSchemas.toAvro(StructType.fromDDL("id INT, v INT"), "t").toString
     Creation.create(s, properties() + ("hoodie.table.create.schema" -> schema))
@@ -104,9 +102,7 @@ final class CommitSchemaSuite extends TableSuite {
     assert(added(s) == Set("a", "b"))
   }
 
-  test(
-    "columns that came after the first commit of a table without such a schema are those added, " +
-      "also when that commit is archived") {
+  test("columns missing in the first commit are listed as added without a creation schema, even after archiving") {
     val s = storage
     table(storage = s)
     assert(added(s).isEmpty)
@@ -125,7 +121,7 @@ final class CommitSchemaSuite extends TableSuite {
     assert(Timeline.load(s, TableConfig.load(s)).completed.size == 2)
   }
 
-  test("of writers that add different columns at the same time each column is listed as added") {
+  test("columns added by concurrent writers are all listed as added") {
     val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commitListed(first, "id INT, a INT")
     commitListed(second, "id INT, b INT")

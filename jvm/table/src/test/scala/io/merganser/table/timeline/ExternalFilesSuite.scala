@@ -5,7 +5,7 @@ import io.merganser.table.properties.TableConfig
 
 final class ExternalFilesSuite extends TableSuite {
 
-  test("a table of another format that was described as one of this is refused by name") {
+  test("a table with foreign file names, converted from another format, is refused by name") {
     for (version <- Seq(6, 9)) {
       val s = faulty(s"xtable-$version")
       table(version, s)

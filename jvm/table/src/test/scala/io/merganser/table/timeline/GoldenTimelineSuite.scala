@@ -42,7 +42,7 @@ final class GoldenTimelineSuite extends TableSuite {
         (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
   }
 
-  test("there are golden tables to look at") {
+  test("the golden tables are not empty") {
     assert(tables.size >= 20)
   }
 
@@ -94,11 +94,11 @@ final class GoldenTimelineSuite extends TableSuite {
     }
   }
 
-  test("after a compaction a slice is its base file and the logs since") {
+  test("a slice after a compaction has its base file and the later logs") {
     assert(shape("mor_compacted") == Seq(("a", true, 2), ("b", true, 0), ("c", false, 1)))
   }
 
-  test("while a compaction is only scheduled the slice before it is read with all logs since") {
+  test("a slice before a scheduled compaction is read with all later logs") {
     assert(shape("mor_pending_compaction") == Seq(("", false, 3)))
     val s        = golden("mor_pending_compaction")
     val timeline = Timeline.load(s, TableConfig.load(s))
@@ -116,7 +116,7 @@ final class GoldenTimelineSuite extends TableSuite {
         .isEmpty)
   }
 
-  test("a write of ours onto a copy comes after everything there, in each table version") {
+  test("our write onto a copy comes after everything in it, in each table version") {
     for (name <- Seq("mor_compacted", "mor_v8", "mor_v6")) {
       FileUtil.copy(new File(root, s"$name/table"), golden(name).fs,
         new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false,

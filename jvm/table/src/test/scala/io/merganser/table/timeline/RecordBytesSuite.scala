@@ -150,18 +150,18 @@ final class RecordBytesSuite extends AnyFunSuite {
   }
 
   records.foreach { case (name, encoded) =>
-    test(s"$name: schema and bytes are the stored ones") {
+    test(s"$name: encoded schema and bytes equal the stored ones") {
       assert(parts(encoded()) == golden(s"$name.txt"))
     }
   }
 
   for ((name, metadata) <- Seq("commit" -> commit, "commit-empty" -> noCommit); isReplace <- Seq(false, true))
-    test(s"$name as JSON, of a replacecommit: $isReplace") {
+    test(s"$name as JSON, of a replacecommit: $isReplace, equals the stored text") {
       val kind = if (isReplace) name.replace("commit", "replace") else name
       assert(new String(CommitMetadataJson.encode(metadata, isReplace), UTF_8) == golden(s"$kind.json").stripLineEnd)
     }
 
-  test("stored commits are read, from Avro and from JSON, with the fields that each has") {
+  test("stored commits are read from Avro and JSON with the fields that each has") {
     assert(CommitMetadata.decode(bytes("replace")).allStats.map(_.copy(logOffset = None)) ==
       commit.allStats.map(s => s.copy(logOffset = None, partitionPath = if (s.path.isEmpty) "" else "p")))
     assert(CommitMetadata.decode(bytes("replace")).stats("p").map(_.logOffset) ==
@@ -178,7 +178,7 @@ final class RecordBytesSuite extends AnyFunSuite {
     assert(json.extra == commit.extra && json.replacedFileIds == commit.replacedFileIds)
   }
 
-  test("JSON of other types than ours: digits are numbers where a count is expected, text elsewhere is none") {
+  test("JSON with unexpected types is read: texts of digits as counts, other values as texts") {
     val stat = CommitMetadata.decode("""{"partitionToWriteStats":{"p":[{"fileId":1,"numWrites":"12","numInserts":1.9,
         |"logVersion":"1","logOffset":"5","minEventTime":2.5,"logFiles":[1,null],"cdcStats":{"a":"3","b":null},
         |"numDeletes":true,"totalLogFilesCompacted":4}]}}""".stripMargin.getBytes(UTF_8)).stats("p").head
@@ -190,7 +190,7 @@ final class RecordBytesSuite extends AnyFunSuite {
     assert(old == WriteStat("", "", partitionPath = "p", logOffset = Some(0)))
   }
 
-  test("commits of writers with fewer fields are read, those without what a statistic needs are not") {
+  test("commits with fewer fields are read unless a required field of a statistic is missing") {
     val needed = Seq("partitionToWriteStats", "extraMetadata", "fileId", "path", "partitionPath", "fileSizeInBytes")
     val read   = CommitMetadata.decode(only("replace", needed: _*))
     assert(read.operationType == OperationType.Unknown && read.extra == commit.extra && read.replacedFileIds.isEmpty)
@@ -204,7 +204,7 @@ final class RecordBytesSuite extends AnyFunSuite {
     }
   }
 
-  test("stored plans are read, and those with fewer fields") {
+  test("stored plans are read, with fewer fields too") {
     assert(CompactionPlan.decode(bytes("compaction")) == compaction.copy(operations =
       compaction.operations.map(o => o.copy(metrics = Map("TOTAL_LOG_FILES_SIZE" -> 0.0) ++ o.metrics))))
     assert(CompactionPlan.decode(bytes("compaction-empty")) == CompactionPlan(Nil))
@@ -222,7 +222,7 @@ final class RecordBytesSuite extends AnyFunSuite {
     assert(RequestedReplace.decode(only("clustering")) == RequestedReplace(None, None))
   }
 
-  test("stored rollbacks are read, and those with fewer fields") {
+  test("stored rollbacks are read, with fewer fields too") {
     assert(RollbackPlan.decode(bytes("rollback-plan")) ==
       RollbackPlan("100", "commit", Map("p" -> Seq("p/a"), "q" -> Seq("q/c"))))
     assert(RollbackPlan.decode(only("rollback-plan")) == RollbackPlan("", "", Map.empty))
@@ -234,7 +234,7 @@ final class RecordBytesSuite extends AnyFunSuite {
       Map("p" -> Seq("p/a"), "q" -> Nil)))
   }
 
-  test("stored restores are read, and those with fewer fields") {
+  test("stored restores are read, with fewer fields too") {
     assert(RestorePlan.decode(bytes("restore-plan")).contains(restore))
     assert(RestorePlan.decode(bytes("completed-rollback-plan")).contains(restore.copy(target = None)))
     assert(RestorePlan.decode(only("restore-plan", "instantsToRollback")).isEmpty)
@@ -249,7 +249,7 @@ final class RecordBytesSuite extends AnyFunSuite {
         "has no instantsToRollback"))
   }
 
-  test("stored cleans and savepoints are read, and those with fewer fields") {
+  test("stored cleans and savepoints are read, with fewer fields too") {
     assert(CleanPlan.decode(bytes("clean-plan")) == cleanPlan)
     assert(CleanPlan.decode(bytes("clean-plan-empty")) == CleanPlan(None, "", "", Map.empty))
     assert(CleanPlan.decode(only("clean-plan", "policy", "filePathsToBeDeletedPerPartition", "filePath")) ==

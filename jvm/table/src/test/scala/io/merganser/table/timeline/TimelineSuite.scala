@@ -14,7 +14,7 @@ final class TimelineSuite extends TableSuite {
 
   import InstantState._
 
-  test("names of both layouts are parsed; a commit's inflight file does not name its action") {
+  test("names of both layouts are parsed, and an inflight name without an action is a commit's") {
     assert(InstantFile.parse("100.inflight").contains(Instant("100", Action.Commit, Inflight)))
     assert(InstantFile.parse("100.commit.requested").contains(Instant("100", Action.Commit, Requested)))
     assert(InstantFile.parse("100.deltacommit.inflight").contains(Instant("100", Action.DeltaCommit, Inflight)))
@@ -26,7 +26,7 @@ final class TimelineSuite extends TableSuite {
     assert(InstantFile.completed("100", Some("150"), Action.Compaction) == "100_150.commit")
   }
 
-  test("the furthest state of an action wins; a compaction and the commit it became are one") {
+  test("the furthest state of an action wins, and a compaction and its commit count as one") {
     val s = storage
     table(storage = s)
     instantFiles(s, "100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit",
@@ -43,9 +43,7 @@ final class TimelineSuite extends TableSuite {
     assert(timeline.groupsInCompaction == Map(FileGroupId("p", "b") -> "400"))
   }
 
-  test(
-    "an instant before the timeline's start was archived and so completed; " +
-      "a pending one never, whatever comes after it") {
+  test("an instant before the timeline's start counts as archived and completed, a pending one never") {
     val s = storage
     table(storage = s)
     instantFiles(s, "100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight")
@@ -57,9 +55,7 @@ final class TimelineSuite extends TableSuite {
     assert(!timeline.isCompleted("300"))
   }
 
-  test(
-    "a table that has archived nothing takes no instant before its first for an archived one; " +
-      "one that was upgraded may") {
+  test("an instant before the first one counts as archived only if the table has a history or was upgraded") {
     for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
       val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, HadoopDefaults.shared)
       Creation.create(s, properties() + ("hoodie.table.initial.version" -> initial))
@@ -69,7 +65,7 @@ final class TimelineSuite extends TableSuite {
     }
   }
 
-  test("a saved commit that outlived the archiving of its neighbours does not start the timeline") {
+  test("a saved commit left alone by archiving does not start the timeline") {
     val s = storage
     table(storage = s)
     instantFiles(s, "100_110.commit", "100_120.savepoint", "300_310.commit")
@@ -78,7 +74,7 @@ final class TimelineSuite extends TableSuite {
     assert(!timeline.isCompleted("305"))
   }
 
-  test("as of an instant: by requested time, itself included, also when it completed later") {
+  test("a timeline as of an instant includes it and all requested before, even if completed later") {
     val s = storage
     table(storage = s)
     instantFiles(s, "100_110.deltacommit", "200_900.deltacommit", "300_310.deltacommit")
@@ -88,7 +84,7 @@ final class TimelineSuite extends TableSuite {
     assert(!timeline.asOf("040").isCompleted("050"))
   }
 
-  test("the schema is that of the newest commit that may change it, then that of the table's creation") {
+  test("the schema comes from the newest commit that may change it, else from the table's creation") {
     val s      = storage
     val config = Creation.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
     def schema = Timeline.load(s, config).tableSchemaJson
@@ -101,7 +97,7 @@ final class TimelineSuite extends TableSuite {
     assert(schema.contains("late"))
   }
 
-  test("metadata survives the way through Avro and through JSON, every field of it") {
+  test("all fields of metadata survive Avro and JSON") {
     val base = WriteStat("f-0", "p/f-0_0-0-0_1.parquet", "0", 7, 3, 2, 1, 900, 900, "p", prevBaseFile = Some("old"),
       cdcStats = Map("p/x.cdc" -> 3L),
       totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1,
@@ -128,7 +124,7 @@ final class TimelineSuite extends TableSuite {
     }
   }
 
-  test("names of actions and operation types are parsed, and a write's operation is stored in capitals") {
+  test("names of actions and operation types are parsed, and an operation is stored in capitals") {
     Action.all.foreach(action => assert(Action.parse(action.name).contains(action)))
     OperationType.all.foreach(operation => assert(OperationType.parse(operation.name) == operation))
     WriteOperation.all.foreach(operation =>
@@ -145,7 +141,7 @@ final class TimelineSuite extends TableSuite {
     assert(metadata.stats("p").head == WriteStat("f", "", numWrites = 3, partitionPath = "p"))
   }
 
-  test("a plan names files without folders, and always the metric that compactors of others insist on") {
+  test("a compaction plan stores file names without folders, and the metric that other compactors require") {
     val plan = CompactionPlan(Seq(CompactionOperation("p", "f", "100", None, Seq("p/x/.f_200.log.1_0-0-0"))))
     val read = CompactionPlan.decode(CompactionPlan.encode(plan))
     assert(read.operations.head.logFiles == Seq(".f_200.log.1_0-0-0") && read.operations.head.baseFile.isEmpty)
@@ -155,7 +151,7 @@ final class TimelineSuite extends TableSuite {
       "TOTAL_LOG_FILES_SIZE") == 11.0)
   }
 
-  test("rollback records survive their way through Avro") {
+  test("rollback records survive Avro") {
     val plan = RollbackPlan("100", "deltacommit", Map("p" -> Seq("p/a", "p/b"), "q" -> Seq("q/c")))
     assert(RollbackPlan.decode(RollbackPlan.encode(plan)) == plan)
     val done =
@@ -164,7 +160,7 @@ final class TimelineSuite extends TableSuite {
     assert(read.copy(deleted = read.deleted.filter(_._2.nonEmpty)) == done)
   }
 
-  test("a new instant comes after every argument, after the last one returned, and has 17 digits") {
+  test("a new instant has 17 digits and comes after every argument and the last one returned") {
     val clock = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
     def next(table: String, taken: String*) = InstantTime.next(table, ZoneOffset.UTC, taken, clock)
     assert(next("a") == "20260101000000005")
@@ -175,7 +171,7 @@ final class TimelineSuite extends TableSuite {
     assert(InstantTime.format(0, java.time.ZoneId.of("Asia/Tokyo")) == "19700101090000000")
   }
 
-  test("a timeline file that cannot be read names itself") {
+  test("an unreadable timeline file is an error that names it") {
     val s = storage
     table(storage = s)
     s.createNew(".hoodie/timeline/100_150.commit", Array[Byte](1, 2, 3))
@@ -183,7 +179,7 @@ final class TimelineSuite extends TableSuite {
     assert(conditionOf(timeline.metadata(timeline.completed.head)) == "TIMELINE_FILE_UNREADABLE")
   }
 
-  test("a pending replacecommit that is rolled back after the timeline was listed reserves no file group") {
+  test("a pending replacecommit rolled back since the listing of the timeline reserves no file group") {
     val s = storage
     table(storage = s)
     s.createNew(".hoodie/timeline/100.replacecommit.requested", RequestedReplace.empty)

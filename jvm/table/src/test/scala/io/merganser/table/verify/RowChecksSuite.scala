@@ -45,16 +45,16 @@ class RowChecksSuite extends TableSuite {
 
   private def good(key: String): (String, String, String, String) = (key, "p", name, "100")
 
-  test("rows that agree with their file have no finding") {
+  test("verify finds nothing in rows that agree with their file") {
     assert(findings(Seq(good("a"), good("b")), Seq("a", "b"), written = 2) == Nil)
   }
 
-  test("a commit with another number of rows, and rows without a key") {
+  test("verify finds rows without a key and a number of rows other than the commit's") {
     assert(findings(Seq(good("a"), good(null), good("")), Seq("a"), written = 2).toSet ==
       Set(("record_count", None, 1L), ("null_key", None, 2L)))
   }
 
-  test("keys that the footer's range or Bloom filter leaves out") {
+  test("verify finds keys that the footer's range or Bloom filter excludes") {
     assert(findings(Seq(good("a"), good("b"), good("c")), Seq("a", "c")) == Seq(("key_statistics", Some("b"), 1L)))
     assert(conditionOfRange == Set(("key_statistics", Some("z"), 2L)))
   }
@@ -68,14 +68,14 @@ class RowChecksSuite extends TableSuite {
     }.toSet
   }
 
-  test("meta columns of another partition or file, and of commits that are pending or were never made") {
+  test("verify finds meta columns of another partition or file and of uncommitted writes") {
     val found = findings(Seq(("a", "q", name, "100"), ("b", "p", "other", "100"), ("c", "p", name, "200"),
         ("d", "p", name, null)), Seq("a", "b", "c", "d"))
     assert(found.map(_._1).distinct == Seq("meta_columns"))
     assert(found.flatMap(_._2) == Seq("a", "b", "c", "d"))
   }
 
-  test("keys that belong into another bucket") {
+  test("verify finds keys in the wrong bucket") {
     val place = new KeyPlace {
       override def admits(partitionPath: String, fileId: String, key: UTF8String): Boolean = key.toString != "b"
     }
@@ -83,7 +83,7 @@ class RowChecksSuite extends TableSuite {
       Seq(("other_bucket", Some("b"), 1L)))
   }
 
-  test("a merger that merges the same versions into other rows the second time is found by the replay") {
+  test("the replay finds a merger with different results for the same versions") {
     val merger = classOf[RowChecksSuite.Unstable]
     Creation.create(storage,
       DirectTable.properties(mergeOnRead = true) ++ Map("hoodie.record.merge.mode" -> "CUSTOM",

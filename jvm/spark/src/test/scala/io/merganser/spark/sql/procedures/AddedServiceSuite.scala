@@ -58,7 +58,7 @@ final class AddedServiceSuite extends TableSuite with LocalSession {
     SparkBridge.ofRows(spark, parser.parsePlan(text)).collect().toSeq
   }
 
-  test("a service is run by CALL, shown by a dry run, and listed by help") {
+  test("a service is run by CALL, previewed by a dry run and listed by help") {
     val path = folder.resolve("t").toString
     for (number <- 1 to 3)
       spark.range(number.toLong, number + 1L).selectExpr("id", "id AS ts").write.format("merganser")

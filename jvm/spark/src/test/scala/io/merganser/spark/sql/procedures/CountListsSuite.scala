@@ -18,7 +18,7 @@ final class CountListsSuite extends AnyFunSuite {
     assert(all.map(_.name).distinct == all.map(_.name) && all.forall(_.doc.nonEmpty))
   }
 
-  test("sums, the metadata of commits, the columns of calls and the metrics of statements have each of them") {
+  test("every count occurs in sums, commit metadata, columns of calls and metrics of statements") {
     assert(all.map(_.in(counts + counts)) == all.indices.map(i => 2L * (i + 1)))
     val metadata = CommitMetadata(OperationType.Upsert, Map.empty, Map(TableCommit.CountsKey -> Counts.toJson(counts)))
     assert(Counts.of(metadata) == counts)

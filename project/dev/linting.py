@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from dev.english import findings
+from dev import english, naming
 from dev.environment import Environment
 from dev.layout import ROOT, default_line
 from dev.process import Failed, run, say, tried
@@ -13,11 +14,12 @@ from dev.sbt import sbt
 
 
 def lint(options: argparse.Namespace, rest: list[str]) -> int:
-    """check formatting, types and English: scalafmt, ruff, mypy, project/dev/english.py"""
+    """check formatting, types, English and names of tests: scalafmt, ruff, mypy, project/dev/english.py, naming.py"""
     environment = Environment(default_line())
     results = Results()
     results.step("lint of Python", lambda: lint_python(environment))
     results.step("lint of English", lint_english)
+    results.step("lint of test names", lint_names)
     results.step("lint of Scala", lambda: sbt(environment, ["lint"]) and None)
     say("\n" + "\n".join(results.closing))
     return 1 if results.failed else 0
@@ -51,7 +53,15 @@ def lint_python(environment: Environment) -> None:
 
 def lint_english() -> None:
     """Check pages, messages, descriptions of options and docstrings for phrases that have a better form."""
-    found = list(findings(ROOT))
-    if found:
+    _none(english.findings(ROOT), "lint of English")
+
+
+def lint_names() -> None:
+    """Check that names of tests are sentences."""
+    _none(naming.findings(ROOT), "lint of test names")
+
+
+def _none(findings: Iterator[str], step: str) -> None:
+    if found := list(findings):
         say("\n".join(found))
-        raise Failed("lint of English")
+        raise Failed(step)

@@ -57,7 +57,7 @@ def test_dms_changes_win_over_the_load_and_apply_in_transaction_order(
     assert content(table) == EXPECTED
 
 
-def test_a_condition_on_the_file_name_tells_loads_from_inserts(spark: SparkSession, tmp_path: Any) -> None:
+def test_a_condition_on_the_file_name_separates_loads_from_inserts(spark: SparkSession, tmp_path: Any) -> None:
     named = [
         frame.selectExpr("*", "_metadata.file_name AS file") for frame in (load_with_operations(spark), changes(spark))
     ]

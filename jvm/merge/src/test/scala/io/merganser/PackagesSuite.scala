@@ -16,7 +16,7 @@ class PackagesSuite extends AnyFunSuite {
     assert(cycles(sources).mkString("\n") == "")
   }
 
-  test("a package that is used and uses its user is found, with the lines that say so") {
+  test("a cycle of two packages is found with the lines that cause it") {
     val above = Source("Above.scala", "io.merganser.above", Seq("import io.merganser.below.Below"))
     val below = Source("Below.scala", "io.merganser.below", Seq("  val above = io.merganser.above.Above"))
     assert(cycles(Seq(above)).isEmpty)

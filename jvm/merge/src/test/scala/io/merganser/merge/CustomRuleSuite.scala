@@ -257,7 +257,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(error.getMessage.contains("of another release than the one it was compiled against; use that one"))
   }
 
-  test("a null result is an error that says how to delete") {
+  test("a null result is an error that explains how to delete") {
     val error = failure((_, _, _) => null, versions = "k1@2=b")
     assert(
       error.getMessage.contains("it returned null; a deletion is a record too: RecordContext.createDelete makes one"))

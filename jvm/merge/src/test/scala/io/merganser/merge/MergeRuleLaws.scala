@@ -140,7 +140,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     val outcome = law._2()
     assert(outcome.passed, failure(outcome))
   }
-  else test(s"$builtIn: that ${law._1} is not claimed, and would not be true") { assert(!law._2().passed) }
+  else test(s"$builtIn: the invalid law is not claimed: ${law._1}") { assert(!law._2().passed) }
 
   for {
     builtIn <- BuiltInRules.all

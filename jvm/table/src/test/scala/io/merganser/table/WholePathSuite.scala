@@ -77,9 +77,9 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     nested         <- if (mergeOnRead && bucketed && nestedToo(name)) Seq(false, true) else Seq(false)
     which = if (nested) "ordered by a field inside structs," else perKind.toString
   } test(
-      s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
-        s"${if (bucketed) "bucketed" else "by stored key"}: $which random histories match the oracle after every " +
-        "write and compaction") {
+    s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
+      s"${if (bucketed) "bucketed" else "by stored key"}: $which random histories match the oracle after every " +
+      "write and compaction") {
     val rule    = BuiltInRules.named(name).oracle
     var cleaned = 0
     for (i <- 0 until (if (nested) perKind / 2 else perKind)) {

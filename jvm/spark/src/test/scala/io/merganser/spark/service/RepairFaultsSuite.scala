@@ -30,7 +30,7 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
   for ((version, mergeOnRead) <- tables)
     test(
       s"a repair of duplicates, version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}: " +
-        "after any failed operation rows are old or merged, and the next repair completes it") {
+        "after any failed operation rows are old or merged, and the next one completes it") {
       val created = options(mergeOnRead, bucketed = false) + ("hoodie.write.table.version" -> version)
       val inserts = created - "hoodie.write.table.version" + ("hoodie.datasource.write.operation" -> "bulk_insert")
       val prepared: NioPath = {
@@ -45,7 +45,7 @@ final class RepairFaultsSuite extends TableSuite with FaultPoints {
   for (mergeOnRead <- if (isFull) Seq(false, true) else Seq(true))
     test(
       s"a repair of buckets, merge on read $mergeOnRead: after any failed operation rows are old or merged, and " +
-        "the next repair completes it") {
+        "the next one completes it") {
       val prepared: NioPath = {
         val storage = faulty("prepared")
         val created = options(mergeOnRead, bucketed = true) + ("hoodie.bucket.index.num.buckets" -> "4")

@@ -254,7 +254,7 @@ final class CreateTableLikeSuite extends TableSuite with LocalSession {
     assert(!hasTable("like_nothing"))
   }
 
-  test("a session catalog of another class has no table of ours; a catalog of folders beside it does") {
+  test("a session catalog of another class refuses CREATE TABLE LIKE, a catalog of folders beside it does not") {
     val session = spark.newSession()
     session.conf.unset("spark.sql.catalog.spark_catalog")
     for (existing <- Seq("a", "lake.birds.own")) {

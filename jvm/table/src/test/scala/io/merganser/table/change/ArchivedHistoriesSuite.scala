@@ -22,8 +22,8 @@ final class ArchivedHistoriesSuite extends ArchivedWindows {
     (name, history)                       <- histories
     (_, (version, mergeOnRead, bucketed)) <- DrawnPoints.of(kinds.map(name -> _), share = kinds.size)
   } test(
-      s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
-        s"${if (bucketed) "buckets" else "keys looked up"}, $name: archiving changes no result") {
+    s"version $version, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
+      s"${if (bucketed) "buckets" else "keys looked up"}, $name: archiving changes no result") {
     requireSameAnswers(created(version, mergeOnRead, bucketed),
       table => {
         upsert(table, "k5@30- k7@10=logged")

@@ -161,7 +161,7 @@ final class DamageSuite extends AnyFunSuite {
     finally runner.close()
   }
 
-  test(s"${inputs / 5} damaged tables of ours: each write names the file in an error or gives the right rows") {
+  test(s"${inputs / 5} damaged own tables: each write names the file in an error or gives the right rows") {
     val random = new Random(Histories.seed + 1)
     val intact = (for { source <- ours; (name, write) <- OurTables.writes } yield {
       val table = source.table.copy(s"intact-${source.table.name}-$name")

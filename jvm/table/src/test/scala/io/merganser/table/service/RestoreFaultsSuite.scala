@@ -50,8 +50,7 @@ final class RestoreFaultsSuite extends TableSuite with RestoreFixture {
   for ((version, mergeOnRead) <- Seq(9 -> true, 9 -> false, 6 -> true); isRollback <- Seq(false, true))
     test(
       s"version $version, merge on read $mergeOnRead: a fault at any operation of a " +
-        s"${if (isRollback) "rollback" else "restore"} shows the table before or after, and the next call finishes " +
-        "it") {
+        s"${if (isRollback) "rollback" else "restore"} leaves the table before or after, and the next call ends it") {
       val (kept, last) = prepare(version, mergeOnRead)
       def act(s: Storage): RestoreReport =
         if (isRollback) restoring(s).rollback(Some(last)) else restoring(s).restore(kept)

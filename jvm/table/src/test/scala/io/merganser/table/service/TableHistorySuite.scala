@@ -41,8 +41,8 @@ final class TableHistorySuite extends TableSuite with CleaningFixture {
   private def times(all: Seq[ActionSummary]): Seq[String] = short(all.map(_.instant.requested))
 
   for (version <- Seq(6, 8, 9)) test(
-                                  s"version $version: the history lists writes, a clean and a savepoint, the " +
-                                    "newest first") {
+    s"version $version: the history lists writes, a clean and a savepoint, the " +
+      "newest first") {
     val s = faulty("t")
     table(version, s)
     for (i <- 1 to 5) write(s, s"${i}00", if (i == 2) Seq("a", "b") else Seq("a"))

@@ -63,7 +63,7 @@ def test_a_merge_leaves_its_source_cached(trips: Table, rows: Rows) -> None:  # 
     changes.unpersist()
 
 
-def test_dry_runs_of_statements_count_and_show_what_they_would_do_and_change_nothing(
+def test_dry_runs_of_statements_return_counts_and_rows_and_change_nothing(
     trips: Table,
     rows: Rows,  # noqa: F811
 ) -> None:

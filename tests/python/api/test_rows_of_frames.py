@@ -74,7 +74,7 @@ def test_naive_times_of_frames_are_times_of_the_session(spark: SparkSession, ber
     assert at(spark, aware) == at(spark, aware, "id string, at timestamp_ntz") == ["2026-07-01 16:00:00"]
 
 
-def test_ambiguous_and_missing_local_times_become_what_spark_makes_of_them(spark: SparkSession) -> None:
+def test_ambiguous_and_missing_local_times_are_converted_as_by_spark(spark: SparkSession) -> None:
     twice = pandas.DataFrame({"id": ["a"], "at": pandas.to_datetime(["2026-10-25 02:30"])})
     never = pandas.DataFrame({"id": ["a"], "at": pandas.to_datetime(["2026-03-29 02:30"])})
     zone = spark.conf.get("spark.sql.session.timeZone")

@@ -87,7 +87,7 @@ def test_a_table_of_version_6_has_change_data(spark: SparkSession, tmp_path: Pat
 
 
 @each_source
-def test_an_overwrite_deletes_what_it_replaces_and_a_moved_row_is_deleted_and_inserted(
+def test_an_overwrite_deletes_replaced_rows_and_a_moved_row_is_deleted_and_inserted(
     spark: SparkSession, tmp_path: Path, recorded: dict[str, str]
 ) -> None:
     path = tmp_path / "t"

@@ -270,7 +270,7 @@ CONTRADICTING: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", cases(CONTRADICTING))
-def test_an_option_that_contradicts_what_the_table_stores_is_refused(rows: DataFrame, intact: Path, case: str) -> None:
+def test_an_option_that_contradicts_the_tables_properties_is_refused(rows: DataFrame, intact: Path, case: str) -> None:
     more, mentions = CONTRADICTING[case]
     refused(lambda: save(rows, intact, {**OPTIONS, **more}), "CONFIG_CONFLICT", "trips", "Remove the option", *mentions)
 

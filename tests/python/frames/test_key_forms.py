@@ -55,7 +55,7 @@ def nothing_happens(path: Path, action: Callable[[], object], condition: str, *m
 #   test_each_write_to_an_upgraded_table_with_unnamed_single_keys_is_refused,
 #   test_writes_that_look_up_keys_refuse_a_table_with_keys_in_both_forms,
 #   test_a_write_uses_the_key_form_found_in_logs_alone,
-#   test_neither_engine_upgrades_unnamed_single_keys_and_our_writes_duplicate_none
+#   test_unnamed_single_keys_are_upgraded_by_neither_engine_and_not_duplicated_by_our_writes
 @pytest.mark.parametrize(("version", "kind"), [("6", MOR), ("8", COW)])
 def test_an_upgrade_of_a_table_with_unnamed_single_keys_is_refused_until_rows_are_replaced(
     spark: SparkSession, tmp_path: Path, version: str, kind: str

@@ -135,7 +135,7 @@ def test_a_table_with_timestamp_keys_in_both_forms_is_read_and_gets_no_duplicate
 VALIDATION, ENCODING = "hoodie.write.complex.keygen.validation.enable", "hoodie.write.complex.keygen.new.encoding"
 
 
-def test_neither_engine_upgrades_unnamed_single_keys_and_our_writes_duplicate_none(
+def test_unnamed_single_keys_are_upgraded_by_neither_engine_and_not_duplicated_by_our_writes(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
     table, name, columns = tmp_path / "t", f"merganser.`{tmp_path / 't'}`", "id int, name string, part string"

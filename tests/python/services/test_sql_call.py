@@ -30,7 +30,7 @@ def logged(sql: Sql, **properties: str) -> str:
 ROWS = [(1, 6, "c"), (2, 5, "b")]
 
 
-def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
+def test_schedule_then_run_compacts_the_planned_file_groups(sql: Sql) -> None:
     table = logged(sql)
     ((instant, _size, state, *_),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
     assert state == "REQUESTED"

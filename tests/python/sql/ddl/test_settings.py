@@ -44,7 +44,7 @@ def test_settings_of_the_session_are_stored_in_a_new_table(sql: Sql) -> None:
     assert properties(sql.folder(name))["hoodie.table.version"] == "8"
 
 
-def test_set_does_not_override_what_a_table_stores(sql: Sql) -> None:
+def test_set_does_not_override_a_stored_property(sql: Sql) -> None:
     name = sql.create("cow")
     sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a')")
     upserts = {"hoodie__spark__sql__insert__into__operation": "upsert"}

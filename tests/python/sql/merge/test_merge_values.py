@@ -175,7 +175,7 @@ def test_merge_refuses_null_where_a_column_or_a_field_must_not_be_null(sql: Sql,
 
 
 @each_kind
-def test_merge_casts_what_it_assigns_and_inserts_as_ansi_store_assignment_does(sql: Sql, kind: str) -> None:
+def test_merge_casts_assigned_and_inserted_values_by_ansi_store_assignment(sql: Sql, kind: str) -> None:
     columns = "id int, i int, l bigint, t string, d date, x decimal(5,2)"
     table = plain(sql, kind, columns, "(1, 1, 1, '', NULL, 0)", "(2, 2, 2, '', NULL, 0)")
     assigned = "i = 3L, l = 4Y, t = 4.50, d = TIMESTAMP'2024-02-29 10:11:12', x = 1.005D"

@@ -135,7 +135,7 @@ def test_a_source_row_excluded_by_on_is_inserted_and_merged_in_its_partition(sql
 
 @each_kind
 @pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
-def test_of_new_rows_of_one_key_the_greatest_is_inserted_whichever_match_on(
+def test_the_greatest_of_new_rows_with_one_key_is_inserted_for_any_match_condition(
     sql: Sql, kind: str, by_source: str
 ) -> None:
     table = sql.create(kind)

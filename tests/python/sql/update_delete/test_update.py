@@ -156,7 +156,7 @@ def test_update_refuses_null_where_a_column_or_a_field_must_not_be_null(sql: Sql
 
 
 @each_kind
-def test_update_casts_what_it_assigns_as_ansi_store_assignment_does(sql: Sql, kind: str) -> None:
+def test_update_casts_assigned_values_by_ansi_store_assignment(sql: Sql, kind: str) -> None:
     columns = "id int, i int, l bigint, t string, d date, at timestamp, x decimal(5,2), s struct<a: int, b: bigint>"
     table = plain(sql, kind, columns, "(1, 1, 1, '', NULL, NULL, 0, named_struct('a', 1, 'b', 1L))")
     day, time = "DATE'2024-02-29'", "TIMESTAMP'2024-02-29 10:11:12.345678'"

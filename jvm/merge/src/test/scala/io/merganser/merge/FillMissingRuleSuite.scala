@@ -82,7 +82,7 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assert(merged("k1@10=a,b", "k1@12=_,d") == "k1@12=a,d")
   }
 
-  test("of two partial versions the winner is filled with what the other one provides") {
+  test("the winner of two partial versions is filled with the other one's values") {
     assert(merged("k1@10=a,_", "k1@11=_,d") == "k1@11=a,d")
     assert(merged("k1@10=null,_", "k1@9=c,_") == "k1@10=c,_")
   }

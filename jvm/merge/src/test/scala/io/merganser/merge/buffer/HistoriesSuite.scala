@@ -46,7 +46,7 @@ class HistoriesSuite extends AnyFunSuite {
       }
 
     for ((path, merge) <- MergePaths.all)
-      test(s"$mode: $path, rewriting the stored rows commit by commit gives what the oracle gives commit by commit") {
+      test(s"$mode: $path, rewriting the stored rows after each commit matches the oracle") {
         Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, random) =>
           val commits = HistoriesSuite.cut(h.versions, random)
           val came =

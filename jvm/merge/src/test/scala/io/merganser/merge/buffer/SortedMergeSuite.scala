@@ -126,7 +126,7 @@ class SortedMergeSuite extends AnyFunSuite {
     assert(!merging.next() && !merging.next())
   }
 
-  test("the loop that most rows take is small, and what few rows need is larger than what the JIT inlines into it") {
+  test("the loop of most rows is small, and the code for few rows is too large to be inlined into it") {
     val frequent = 325 // bytes: FreqInlineSize of the JVM
     val sizes    = bytecodes(classOf[SortedMerge])
     assert(sizes("next") < frequent / 2)

@@ -91,7 +91,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     assert(replaced("k1@5=a k1@3=b k1@6=x,_ k1@4=c", eventTime) == ((1, 2)))
   }
 
-  test("a delete that the base file retains is no duplicate, and what loses to it is late") {
+  test("a delete retained in the base file is no duplicate, and versions that lose to it are late") {
     val apart = new MergePaths.Apart(eventTime)
     assert(replaced("k1@5- k2@5-", eventTime, retained = 2) == ((0, 0)))
     assert(replaced("k1@5- k2@5- k1@3=a k1@4=b", eventTime, retained = 2) == ((2, 0)))

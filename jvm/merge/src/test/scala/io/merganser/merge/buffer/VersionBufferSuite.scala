@@ -105,7 +105,7 @@ class VersionBufferSuite extends AnyFunSuite {
       )
   }
 
-  test("the size of a row counts its text, its bytes and what is nested") {
+  test("the size of a row includes its text, its bytes and nested values") {
     val schema = new StructType()
       .add("s", StringType)
       .add("b", BinaryType)

@@ -78,7 +78,7 @@ class WritesSuite extends AnyFunSuite {
     }
 
     if (builtIn.batchIsFold)
-      test(s"$oracle: all batches in one give what the batches give one after the other in a log") {
+      test(s"$oracle: all batches in one give the rows of the batches one after the other in a log") {
         Histories.forAllWrites(partials = false, BuiltInRules.Unavailable, count) { (writes, _) =>
           val start = new Group(writes.base, Nil, rule)
           numbered(0, start.rewritten(writes.batches.flatten).rows) -> numbered(0,

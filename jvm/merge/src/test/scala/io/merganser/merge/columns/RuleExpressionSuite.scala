@@ -139,7 +139,7 @@ class RuleExpressionSuite extends AnyFunSuite {
       Right(ExpressionColumns(older = Seq("ts", "x"), newer = Seq("ts", "m"))))
   }
 
-  test("a column needs what its expression reads, what that needs, and the ordering fields of their groups") {
+  test("a column needs the columns of its expression, theirs in turn, and the ordering fields of their groups") {
     val rule = DeclaredRule.of(
       Map("x" -> Computed("greatest(old.x, new.y)"), "y" -> Computed("if(new.s = 'a', old.m.a, new.y)"),
         "d" -> ColumnFunction.Sum),

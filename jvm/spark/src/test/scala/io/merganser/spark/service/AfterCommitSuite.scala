@@ -45,7 +45,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   private def append(table: Storage, changes: String, more: (String, String)*): WriteResult =
     FrameWrite.append(spark, OpenTable.load(table), inline ++ more, frame(Notation.changes(changes)))
 
-  test("a write whose inline compaction fails is committed, and its result reports what failed") {
+  test("a write whose inline compaction fails is committed, and its result reports the failure") {
     val (table, running) = blocked("t")
     val results          = Seq("k1@2=b", "k1@3=c").map(append(table, _))
     for (result <- results) {

@@ -48,7 +48,7 @@ class LogFilesSuite extends LogFixture {
     }
   }
 
-  test("many rows become a Parquet block, few an Avro block, and none no file") {
+  test("many rows become a Parquet block, few an Avro block, and no rows no file") {
     val many = writer("001")
     many.dataBlock(rows("001", 1 to 1001))
     many.close()

@@ -46,7 +46,7 @@ class GoldenTablesSuite extends AnyFunSuite {
       }
     }
 
-    test(s"$name: base files alone hold what the reference reads without merging") {
+    test(s"$name: base files alone have the rows that the reference reads without merging") {
       val golden = new Golden(name)
       assert(golden.rows(golden.view.readOptimizedSlices)(_.baseRows(_)) == golden.expected("_ro"))
     }

@@ -27,8 +27,8 @@ class Engine:
     """Properties of the tables that are measured, by the kind: `cow…` rewrites files, `mor…` merges when it reads."""
     group: ClassVar[str] = ""
     """Of the jars' Maven coordinates; empty if a session has the engine already."""
-    lacks: ClassVar[Mapping[str, str]] = {}
-    """Changes that the engine refuses, by name, and why."""
+    lacks: ClassVar[Mapping[tuple[str, str], str]] = {}
+    """Changes that the engine refuses or gets wrong, by type of table and name, and why."""
     decides: ClassVar[bool] = False
     """Whether the table decides which version of a row wins; if not, each statement does."""
     merges: ClassVar[bool] = True

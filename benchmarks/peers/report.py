@@ -27,7 +27,11 @@ def page(title: str, settings: Mapping[str, object], lines: list[Line], failures
         if found:
             text += f"\n## {heading}\n\n{_overview(found)}\n"
     works = {change.name: change.work for change in CHANGES}
-    refused = [f"{name}: {works[of]}: {why}" for name, each in ENGINES.items() for of, why in each.lacks.items()]
+    refused = [
+        f"{name} {kind}: {works[change]}: {why}"
+        for name, each in ENGINES.items()
+        for (kind, change), why in each.lacks.items()
+    ]
     text += _listed("Not measured", refused)
     text += "\n## All measurements\n\nMedians, and the smallest, median and largest ratio of the rounds.\n\n"
     text += f"{ratios.table_of_ratios(lines, 'measured')}\n"

@@ -79,7 +79,7 @@ def test_the_report_has_a_table_per_type_and_lists_failed_and_unmeasured_steps()
     assert "| bulk load | 2.00 s      | 2.00                 | 2.50      |" in page
     assert "| compaction | 2.00 s      | 1.50      |" in page
     assert "\n## Failures\n\n- paimon mor, round 1: no\n" in page
-    assert "\n- hudi: SQL MERGE of 2 columns of 5 % on another column: " in page
+    assert "\n- hudi cow: SQL MERGE of 2 columns of 5 % on another column: " in page
     assert report.picture(lines).count("<title>") == 4
 
 

@@ -46,11 +46,15 @@ def findings(root: Path) -> Iterator[str]:
 
 
 def files(root: Path) -> list[Path]:
-    """Pages, messages, descriptions of options, and the Python package."""
+    """Pages, messages, texts of options, calls, counts, laws and explanations, and the Python package."""
     patterns = (
         "*.md",
         "docs/**/*.md",
         "jvm/*/src/main/resources/**/conditions.json",
+        "jvm/merge/src/main/scala/io/merganser/merge/buffer/MergeCounts.scala",
+        "jvm/merge/src/main/scala/io/merganser/merge/laws/RuleLaw.scala",
+        "jvm/spark/src/main/scala/io/merganser/spark/sql/procedures/*.scala",
+        "jvm/table/src/main/scala/io/merganser/table/explain/*.scala",
         "jvm/table/src/main/scala/io/merganser/table/options/*.scala",
         "python/src/merganser/**/*.py",
     )

@@ -24,9 +24,9 @@ class Outcomes(Shown, Generic[Number]):
     updated: Number
     """Stored rows that an incoming version replaced."""
     unchanged: Number
-    """Stored rows of the rewritten files that are unchanged, except those that won against a late-arriving version."""
+    """Stored rows of rewritten files that did not change, except those that won against a late-arriving version."""
     late: Number
-    """Keys whose incoming, late-arriving versions lost to the stored row."""
+    """Keys whose incoming versions are all late and lost to the stored row."""
     ties: Number
     """Updated rows that had the same ordering value as the incoming version."""
     deleted: Number
@@ -46,11 +46,11 @@ class Counts(Outcomes[Number]):
     duplicates: Number
     """Incoming versions that lost to another version of their key in the same batch."""
     filled: Number
-    """Updated rows that the rule made of the stored row and others: filled or added columns, partial rows."""
+    """Updated rows in which the rule combined the stored row with others: filled or added columns, partial rows."""
     no_ops: Number
-    """Updated rows in which no column changed, and partial rows that belong to no row."""
+    """Updated rows in which no column changed, and partial rows whose key is not stored."""
     tombstones: Number
-    """Keys without a stored row that a delete kept without one: an incoming or a retained one (also ``late``)."""
+    """Deletes of keys that had no row anyway: incoming ones, or a retained one (also ``late``)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,6 @@ class CommitCounts(Counts[Number]):
     """Every count of a commit: also of the versions in logs, whose outcome is decided when the logs are read."""
 
     appended: Number
-    """Versions written to log files, deletes among them."""
+    """Versions written to log files, including deletes."""
     appended_deletes: Number
     """Deletes written to log files."""

@@ -22,7 +22,7 @@ class DryRunRow(Shown):
     """What a write would do to one row."""
 
     outcome: str
-    """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a row that is not there), ``ignored``
+    """``inserted``, ``updated``, ``late``, ``deleted``, ``absent`` (a delete of a key that has no row), ``ignored``
     (a delete that the rule ignores) or ``replaced`` (by an overwrite)."""
     key: str = field(metadata=wire("record_key"))
     partition_path: str

@@ -67,7 +67,7 @@ def test_a_delete_resets_a_group_removes_the_row_or_is_ignored_as_each_group_dec
         reset, ignored = (table.inspect.explain(key).versions[-1] for key in (1, 3))
         assert (reset.version, reset.decision, ignored.decision) == ("delete", "won", "ignored")
         assert 'group prices {"priced_at":7} against {"priced_at":6}' in reset.reason
-        assert ignored.reason.startswith("the row before stays, as the delete does nothing to it: group prices")
+        assert ignored.reason.startswith("the row before stays, because the delete does not change it: group prices")
         keep = {"spark.merganser.write.missingColumns": "keep"}
         table.upsert(frame(spark, [(3, 1, 2)], "id int, price int, priced_at int"), options=keep)
         late = table.inspect.explain(3).versions[-1]

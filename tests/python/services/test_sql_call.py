@@ -235,7 +235,8 @@ def test_help_lists_procedures_and_the_parameters_and_columns_of_one(sql: Sql) -
     assert all(
         word in shown for word in ("op STRING", "(required)", "table", "path", "options", "returns state STRING")
     )
-    assert "limit INT: most rows to return (default 10)" in {row[0] for row in sql.run("CALL help('show_commits')")}
+    described = {row[0] for row in sql.run("CALL help('show_commits')")}
+    assert "limit INT: maximum number of rows to return (default 10)" in described
     unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
     assert "PROCEDURE_UNKNOWN" in unknown
     assert "Did you mean 'run_compaction'?" in unknown

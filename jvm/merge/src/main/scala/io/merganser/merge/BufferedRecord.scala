@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 /**
  * One version of a row, as a [[RecordMerger]] sees it. It cannot be changed; [[RecordContext]] makes new ones.
  *
- * Its row is reused by readers: what is kept beyond a call must be copied by [[RecordContext.copy]].
+ * Readers reuse its row: to keep a record beyond a call, copy it with [[RecordContext.copy]].
  */
 final class BufferedRecord private[merge] (private[merge] val owner: RowContext, private[merge] val version: Version) {
 
@@ -13,14 +13,14 @@ final class BufferedRecord private[merge] (private[merge] val owner: RowContext,
   def getRecordKey: String = owner.key(version)
 
   /**
-   * The ordering value: the Java value of one field, an [[OrderingValues]] of several. It never changes: a
+   * The ordering value: the Java value of a single field, or an [[OrderingValues]] for several. It never changes: a
    * record with another value in an ordering column is another record.
    *
    * @return null if the value is null, if the table has no ordering fields, and for a delete that has none
    */
   def getOrderingValue: Comparable[_] = owner.ordering(version)
 
-  /** The columns of [[RecordContext.getSchema]], in that order; null for a delete. Not to be changed or kept. */
+  /** The columns of [[RecordContext.getSchema]], in that order; null for a delete. Do not change or keep it. */
   def getRecord: InternalRow = owner.data(version)
 
   /** Id of the columns that the record provides: 0 for all of them, negative for a delete, which provides none. */
@@ -32,7 +32,7 @@ final class BufferedRecord private[merge] (private[merge] val owner: RowContext,
   /** True for a version that removes its key. It has no data. */
   def isDelete: Boolean = version.isDelete
 
-  /** True for an unconditional delete (without an ordering value), as of SQL DELETE: it wins over everything older. */
+  /** True for a delete without an ordering value, as from SQL DELETE: it wins over everything older. */
   def isCommitTimeOrderingDelete: Boolean = owner.isUnconditional(version)
 
   /** For messages: a delete, or the first columns and their values. */

@@ -9,7 +9,7 @@ import scala.annotation.nowarn
  * A user's own merge rule, for Scala and Java: it merges two versions of a row.
  *
  * A table created with merge mode `CUSTOM` and a strategy id is merged by the class that has this id, on every path:
- * rows of one batch, a write over stored rows, compaction, and reads that merge logs. No law is assumed of it but what
+ * rows of one batch, a write over stored rows, compaction, and reads that merge logs. Nothing is assumed of it but what
  * [[isAssociative]] states: the versions of a key are folded one after the other in commit order, the stored row first.
  * It is not called for a key that has only one version.
  *
@@ -23,8 +23,8 @@ import scala.annotation.nowarn
  * before the delete.
  *
  * '''Rows''' are reused by readers: neither record of a call, nor its data, may be kept beyond the call without
- * [[RecordContext.copy]]. Return one of the two records itself, rather than a copy, if it stays as it is: a stored
- * row that is returned is not written as changed.
+ * [[RecordContext.copy]]. Return one of the two records itself, rather than a copy, if it does not change: a stored
+ * row that is returned does not count as changed.
  *
  * An exception fails the task, and with it the write or the query: nothing is committed. The error names the record
  * key, both versions, the class and the file group.
@@ -73,9 +73,9 @@ trait RecordMerger {
   def getMergingStrategy: String
 
   /**
-   * True if grouping does not matter to [[merge]] of rows: `(a b) c` is `a (b c)`. Then rows of a batch and of logs are
-   * merged with each other before the stored row is known, and take the memory of one. Deletes and partial versions are
-   * not. Each write checks it on random rows; `check_rule` on more, and on those of the table.
+   * True if grouping does not matter when rows are merged: `(a b) c` equals `a (b c)`. Rows of a batch and of logs are
+   * then merged with each other before the stored row is known, and need the memory of one row; deletes and partial
+   * versions are not. Each write checks it on random rows; `check_rule` checks it on more, and on rows of the table.
    */
   def isAssociative: Boolean = false
 

@@ -19,13 +19,13 @@ import java.util
  */
 class MerganserCatalog extends DelegatingCatalogExtension with OwnCatalog {
 
-  /** @throws MerganserException SESSION_CATALOG_NAME, as it only extends the session catalog */
+  /** @throws MerganserException SESSION_CATALOG_NAME, because it only extends the session catalog */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     if (name != "spark_catalog") throw MerganserException("SESSION_CATALOG_NAME", "catalog" -> name)
     super.initialize(name, options)
   }
 
-  /** Our table by name or, in the namespace `merganser`, by path; else that of the session catalog. */
+  /** Our table by name or, in the namespace `merganser`, by path; otherwise a table of the session catalog. */
   override def loadTable(name: Identifier): Table =
     if (CatalogTables.isPath(name)) CatalogTables.ofPath(SparkSession.active, name)
     else ours(name) match {

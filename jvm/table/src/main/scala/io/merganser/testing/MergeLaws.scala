@@ -8,19 +8,19 @@ import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.types.StructType
 
 /**
- * Checks the laws of a merge rule on random versions of a row, for the tests of those who write one: a merger, a
- * payload class, or functions of columns. There is no table, and no session is needed.
+ * Checks the laws of a merge rule on random versions of a row, for tests of your own rule: a merger, a payload class,
+ * or functions of columns. Neither a table nor a session is needed.
  */
 object MergeLaws {
 
   /**
-   * Tries each law; the result has the smallest versions found for which one does not hold.
+   * Tries each law; the result of one that does not hold shows the smallest versions found that break it.
    *
    * @param columns the columns of a table
    * @param options those of a write that creates it: key columns, ordering fields, the rule, classes of mergers
    * @param cases   how many random cases to try for each law
-   * @param seed    the same cases are tried for the same seed
-   * @param conf    a session's configuration, whose settings of writes hold where `options` has none
+   * @param seed    of the random cases: the same seed tries the same cases
+   * @param conf    a session's configuration, whose settings of writes apply unless `options` sets them
    * @throws io.merganser.merge.MerganserException what the creation of such a table throws
    */
   def check(
@@ -40,7 +40,7 @@ object MergeLaws {
    * Fails unless the laws hold.
    *
    * @param laws such as [[RuleLaw.Associative]]; empty for all that apply to the rule
-   * @throws AssertionError with the versions for which a law does not hold, and what they give
+   * @throws AssertionError with the versions for which a law does not hold, and their results
    */
   def assertHold(
       columns: StructType,

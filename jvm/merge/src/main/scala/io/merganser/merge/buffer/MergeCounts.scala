@@ -44,29 +44,29 @@ object MergeCounts {
 
   /** Every count, in the order in which they are shown. */
   val all: Seq[Count] = Seq(
-    Count("inserted", _.inserted, (c, n) => c.copy(inserted = n), "keys that are new"),
+    Count("inserted", _.inserted, (c, n) => c.copy(inserted = n), "new keys"),
     Count("updated", _.updated, (c, n) => c.copy(updated = n), "stored rows that a version replaced"),
     Count("unchanged", _.unchanged, (c, n) => c.copy(unchanged = n),
-      "unchanged stored rows of rewritten files, except for those counted as late; with those of which the rule " +
-        "ignores a delete"),
+      "stored rows of rewritten files that did not change and are not counted as late, including rows whose delete " +
+        "the rule ignores"),
     Count("late", _.late, (c, n) => c.copy(late = n),
-      "keys with late-arriving versions only: all lost to the stored row; of a compaction also versions that lost to " +
-        "an earlier one of the logs"),
+      "keys whose incoming versions are all late and lose to the stored row; in a compaction also versions that lose " +
+        "to an earlier one in the logs"),
     Count("deleted", _.deleted, (c, n) => c.copy(deleted = n), "stored rows removed"),
     Count("ties", _.ties, (c, n) => c.copy(ties = n),
-      "updated rows whose ordering value was equal to the stored one; not what late-arriving versions added to a row"),
+      "updated rows whose ordering value was equal to the stored one; not what late versions added to a row"),
     Count("duplicates", _.duplicates, (c, n) => c.copy(duplicates = n),
-      "versions superseded by another version of the same batch; of a compaction, by a later one of the logs"),
+      "versions superseded by another version of the same batch; in a compaction, by a later one in the logs"),
     Count("appended", _.appended, (c, n) => c.copy(appended = n),
-      "versions in log files whose outcome is not known, including deletes"),
+      "versions in log files whose outcome is not known yet, including deletes"),
     Count("appendedDeletes", _.appendedDeletes, (c, n) => c.copy(appendedDeletes = n), "deletes among the appended"),
     Count("filled", _.filled, (c, n) => c.copy(filled = n),
-      "updated rows that the rule made of the stored row and versions: filled or added columns, partial rows"),
+      "updated rows in which the rule combined the stored row with versions: filled or added columns, partial rows"),
     Count("noOps", _.noOps, (c, n) => c.copy(noOps = n),
-      "updated rows in which no column changed, and partial rows that belong to no row"),
+      "updated rows in which no column changed, and partial rows whose key is not stored"),
     Count("tombstones", _.tombstones, (c, n) => c.copy(tombstones = n),
-      "keys without a stored row that a delete kept without one: an incoming delete, or in a write a retained one, " +
-        "which also counts as late")
+      "deletes of keys that had no row anyway: incoming ones, or, in a write, a retained one, which also counts as " +
+        "late")
   )
 
   def of(value: Count => Long, lateness: Lateness): MergeCounts =

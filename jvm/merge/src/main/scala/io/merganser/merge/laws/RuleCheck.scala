@@ -9,10 +9,10 @@ import scala.util.Random
 /**
  * Whether a law holds.
  *
- * @param holds          None if the law is not about such a rule
- * @param isClaimed      whether merges rely on it; None where none does
+ * @param holds          None if the law does not apply to the rule
+ * @param isClaimed      whether merges rely on it; None if no merge does
  * @param cases          how many were tried
- * @param counterexample versions for which it does not hold, and what they give: lines
+ * @param counterexample versions for which it does not hold, and their results, on several lines
  */
 final case class LawResult(
     law: RuleLaw,
@@ -22,7 +22,7 @@ final case class LawResult(
     counterexample: Option[String]
 ) {
 
-  /** A line, and those of the counterexample below it. */
+  /** One line, followed by those of the counterexample. */
   override def toString: String = {
     val verdict = holds.fold("is not about this rule")(if (_) "holds" else "does not hold")
     (s"${law.name} $verdict: ${law.meaning}" +: counterexample.toSeq.flatMap(_.split('\n').map("  " + _))).mkString(
@@ -33,13 +33,13 @@ final case class LawResult(
 /** Checks a rule's laws on random versions: a law that holds for all is not proven, one that does not is refuted. */
 object RuleCheck {
 
-  /** Cases of each law where no number is given. */
+  /** Cases of each law by default. */
   val DefaultCases = 1000
 
   /**
    * @param own     rows of the layout's columns, such as a table's, whose values half of the versions have
    * @param markers strings that the rule treats in another way than others
-   * @param seed    the same cases are tried for the same seed
+   * @param seed    of the random cases: the same seed tries the same cases
    * @param laws    those to check
    */
   def apply(
@@ -64,7 +64,7 @@ object RuleCheck {
       }
     }
 
-  /** A failure of the merger is one of [[RuleLaw.NeverNull]], and of partial versions alone one of their law. */
+  /** A failure of the merger violates [[RuleLaw.NeverNull]]; one with partial versions only violates their law. */
   private def violation(law: RuleLaw, rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation] =
     try law.violation(rule, samples)
     catch {
@@ -75,7 +75,7 @@ object RuleCheck {
         else None
     }
 
-  /** The versions with as many nulls and as simple values as break the law still. */
+  /** The versions with as many nulls and as simple values as possible that still break the law. */
   @tailrec private def shrunk(law: RuleLaw, rule: RuleOfLayout, samples: Seq[VersionSample]): Seq[VersionSample] =
     simpler(rule, samples).find(violation(law, rule, _).isDefined) match {
       case Some(found) => shrunk(law, rule, found)

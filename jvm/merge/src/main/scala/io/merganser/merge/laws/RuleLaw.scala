@@ -39,18 +39,18 @@ final case class RuleOfLayout(
 final case class Violation(one: String, oneResult: String, other: String, otherResult: String)
 
 /**
- * What is true of a rule whatever the versions are, or is not.
+ * A statement about a rule that holds for all versions, or does not.
  *
- * @param meaning  a clause
+ * @param meaning  the statement, as a clause
  * @param versions number of versions in a case
  */
 sealed abstract class RuleLaw(val name: String, val meaning: String, val versions: Int) extends NamedValue {
 
-  /** Whether merges rely on it; None where none does. */
+  /** Whether merges rely on it; None if no merge does. */
   @nowarn("cat=unused-params")
   def isClaimed(claims: Laws): Option[Boolean] = None
 
-  /** Whether the law is about such a rule. */
+  /** Whether the law applies to the rule. */
   @nowarn("cat=unused-params")
   def isAbout(rule: RuleOfLayout): Boolean = true
 
@@ -58,7 +58,7 @@ sealed abstract class RuleLaw(val name: String, val meaning: String, val version
   def draw(values: SampleValues): Seq[VersionSample] = Seq.fill(versions)(values.version())
 
   /**
-   * None if the law holds for these versions, or is not about them.
+   * None if the law holds for these versions, or does not apply to them.
    *
    * @throws io.merganser.merge.MerganserException MERGER_FAILED
    */
@@ -74,7 +74,9 @@ object RuleLaw {
   private def different(one: (String, String), other: (String, String)): Option[Violation] =
     if (one._2 == other._2) None else Some(Violation(one._1, one._2, other._1, other._2))
 
-  case object NeverNull extends RuleLaw("never_null", "two versions give a version, and stay as they were", 2) {
+  case object NeverNull
+      extends RuleLaw("never_null", "merging two versions gives a version and does not change them", 2) {
+
     override def violation(rule: RuleOfLayout, samples: Seq[VersionSample]): Option[Violation] = {
       val versions = samples.map(_.version(rule.layout))
       def texts    = versions.map(rule.shown.text(_)).mkString(", ")
@@ -150,7 +152,7 @@ object RuleLaw {
   }
 
   case object PartialIsWhole
-      extends RuleLaw("partial_is_whole", "a row that comes in two parts is merged as one that comes whole", 2) {
+      extends RuleLaw("partial_is_whole", "a row that arrives in two parts merges like one that arrives whole", 2) {
 
     override def draw(values: SampleValues): Seq[VersionSample] = Seq(values.row(), values.row())
 
@@ -176,7 +178,7 @@ object RuleLaw {
   }
 
   case object ProjectionSafe
-      extends RuleLaw("projection_safe", "a read of some columns gives what a read of all gives", 2) {
+      extends RuleLaw("projection_safe", "a read of some columns gives the same values as a read of all", 2) {
 
     override def isAbout(rule: RuleOfLayout): Boolean = rule.narrow.nonEmpty
 

@@ -8,7 +8,7 @@ import java.util.{Optional, Properties}
 /**
  * A user's own payload class: one version of a row as an Avro record, with its own merge logic.
  *
- * A table configures it by `hoodie.datasource.write.payload.class`. It runs on every path: [[preCombine]] for several
+ * A table selects it with `hoodie.datasource.write.payload.class`. It runs on every path: [[preCombine]] for several
  * rows of one batch with the same key, [[combineAndGetUpdateValue]] to merge a version with the previous row, in commit
  * order, [[getInsertValue]] for a key that is not stored. New rules are better written as a
  * [[io.merganser.merge.RecordMerger]], which needs no Avro.

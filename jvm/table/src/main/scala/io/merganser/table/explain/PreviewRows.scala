@@ -52,8 +52,8 @@ final class PreviewRows(
   private def several(versions: Int): String = if (versions > 1) s"of $versions versions in the batch: " else ""
 
   private def reason(outcome: Int, step: TraceStep): String = outcome match {
-    case Outcome.Absent if step.version.isDelete => "a delete of a row that is not there"
-    case Outcome.Absent                          => "a partial row without a row that it belongs to is ignored"
+    case Outcome.Absent if step.version.isDelete => "a delete of a key that has no row"
+    case Outcome.Absent                          => "a partial row whose key is not stored is ignored"
     case Outcome.Inserted if !looksUp            => "a plain insert adds the row, whether or not its key is stored"
     case _                                       => sentences.merged(step, RecordDecision.of(step, reasons))
   }

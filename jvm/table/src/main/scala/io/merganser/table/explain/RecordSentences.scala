@@ -53,17 +53,17 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     val TraceStep(version, before, after, outcome) = step
     val wasRow                                     = before != null && !before.isDelete
     outcome match {
-      case Outcome.Unchanged                  => "a partial row without a row that it belongs to is ignored"
+      case Outcome.Unchanged                  => "a partial row whose key is not stored is ignored"
       case Outcome.Inserted if before == null => "nothing was stored"
       case Outcome.Inserted                   => s"${by(version, before)} after a delete"
-      case Outcome.Absent => "a delete of a row that is not there; its tombstone stays until a compaction"
+      case Outcome.Absent => "a delete of a key that has no row; its tombstone stays until a compaction"
       case Outcome.Ignored =>
-        s"the row before stays, as the delete does nothing to it: ${comparison(version, before)}"
+        s"the row before stays, because the delete does not change it: ${comparison(version, before)}"
       case Outcome.Late => s"the ${if (wasRow) "row" else "delete"} before stays: ${comparison(version, before)}"
       case Outcome.Deleted =>
         if (version.isUnconditional) "an unconditional delete removes whatever is older"
         else if (version.isDelete) s"the delete won: ${comparison(version, before)}"
-        else s"$ruleName made a delete of it"
+        else s"$ruleName turned it into a delete"
       case _ => changed(decision, version, before, after)
     }
   }
@@ -76,11 +76,11 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
       case _ if isWhole          => by(version, before)
       case _ if version.isPartial && !isByColumn =>
         s"its columns replace those of the row: ${comparison(version, before)}"
-      case _ => s"the row is made of both versions: ${comparison(version, before)}"
+      case _ => s"the row combines both versions: ${comparison(version, before)}"
     }
   }
 
-  private def by(version: Version, before: Version): String = s"it is the row: ${comparison(version, before)}"
+  private def by(version: Version, before: Version): String = s"it becomes the row: ${comparison(version, before)}"
 
   private def comparison(version: Version, before: Version): String =
     if (before != null && before.isUnconditional) "an unconditional delete loses to whatever is newer"
@@ -111,18 +111,18 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     else {
       val version = new Version().set(row, isDelete = false, isUnconditional = false)
       s"a write replaced the row of the file slice before: ${comparison(version, before)}" +
-        (if (decision == RecordDecision.Tie) "; of equal ordering values the newer version wins" else "")
+        (if (decision == RecordDecision.Tie) "; with equal ordering values the newer version wins" else "")
     }
 
   def stored(instant: String, commit: String, differs: Boolean): String =
-    s"the base file of $instant has the row of commit $commit" +
-      (if (differs) ", which is not what the retained versions result in" else "")
+    s"the base file of $instant contains the row of commit $commit" +
+      (if (differs) ", which differs from the result of the retained versions" else "")
 
   /** Of a delete that a base file retains. */
   def retained(instant: String): String =
     s"the base file of $instant retains the delete: a row with a smaller ordering value loses to it"
 
-  def gone(instant: String): String = s"the base file of $instant does not have the row any more"
+  def gone(instant: String): String = s"the base file of $instant no longer contains the row"
 
   def duplicate(count: Int): String = s"the base file has $count rows of the key; repair_deduplicate merges them"
 
@@ -148,10 +148,10 @@ private[explain] final class RecordSentences(rule: StoredRule, layout: RowLayout
     else if (!hasLogs) "nothing: the file slice has no logs"
     else if (versions == 0) "nothing: the logs have no version of the key"
     else if (live == null && stored == null)
-      s"no row results; $dropped, ${if (retains) "a delete is retained for a time" else "deletes too"}"
+      s"no row results; $dropped, ${if (retains) "but a delete is retained for a time" else "including deletes"}"
     else if (live == null)
-      s"the row is removed and $dropped, the delete too: a late-arriving version would be a row again" +
-        (if (retains) " once the delete is not retained any more" else "")
+      s"the row is removed and $dropped, including the delete: a late-arriving version would then be a row again" +
+        (if (retains) " once the delete is no longer retained" else "")
     else if (stored == null) s"the row of commit $commit is written into a base file; $dropped"
     else if (live.row eq stored.row) s"the row stays as it is; $dropped"
     else s"the row of commit $commit replaces the one in the base file; $dropped"

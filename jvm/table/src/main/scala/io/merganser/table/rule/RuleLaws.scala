@@ -37,7 +37,7 @@ object RuleLaws {
    * @param columns the user's columns
    * @param own     rows of these columns, whose values half of the versions have
    * @param cases   how many are tried for each law
-   * @param seed    the same cases are tried for the same seed
+   * @param seed    of the random cases: the same seed tries the same cases
    */
   def check(
       stored: StoredRule,

@@ -5,7 +5,7 @@ import io.merganser.merge.buffer.MergeCounts
 /**
  * What a write would do to one row. Strings of rows are JSON objects by column.
  *
- * @param outcome  inserted, updated, late, deleted, absent (a delete of a row that is not there) or replaced
+ * @param outcome  inserted, updated, late, deleted, absent (a delete of a key that has no row) or replaced
  * @param reason   why, in a sentence, with the values that decided
  * @param incoming columns that the last version of the key provides; None for a delete, and for a replaced row
  * @param before   the row before; None if there was none

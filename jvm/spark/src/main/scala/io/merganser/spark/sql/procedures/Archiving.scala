@@ -15,10 +15,11 @@ object ArchiveCommits extends TableProcedure[(Archived, Long)] {
   override val parameters = Seq(
     Parameter.table,
     Parameter.path,
-    Parameter("min_commits", IntegerType, "completed writes that stay (hoodie.keep.min.commits)", default = Some("20")),
-    Parameter("max_commits", IntegerType, "completed writes above which others move (hoodie.keep.max.commits)",
-      default = Some("30")),
-    Parameter("retain_commits", IntegerType, "writes that a clean retains: two more than these stay",
+    Parameter("min_commits", IntegerType, "number of completed writes that stay (hoodie.keep.min.commits)",
+      default = Some("20")),
+    Parameter("max_commits", IntegerType,
+      "number of completed writes above which old ones are archived (hoodie.keep.max.commits)", default = Some("30")),
+    Parameter("retain_commits", IntegerType, "number of writes that a clean retains: two more than that stay",
       default = Some(Retained.toString)),
     Parameter("enable_metadata", BooleanType, "no effect: a metadata table is never written", default = Some("true")),
     Parameter.options

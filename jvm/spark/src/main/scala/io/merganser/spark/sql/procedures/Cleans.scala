@@ -30,8 +30,8 @@ object RunClean extends TableProcedure[Either[CleanPreview, CleanReport]] {
 
   override val parameters = Seq(
     Parameter.table,
-    Parameter.flag("skip_locking", "accepted for Hudi's callers; the table is locked in any case"),
-    Parameter("schedule_in_line", BooleanType, "false: only cleans that were planned before are run",
+    Parameter.flag("skip_locking", "accepted for compatibility with Hudi; the table is always locked"),
+    Parameter("schedule_in_line", BooleanType, "false: runs only cleans that were already planned",
       default = Some("true")),
     of("clean_policy", StringType),
     of("retain_commits", IntegerType),
@@ -39,7 +39,7 @@ object RunClean extends TableProcedure[Either[CleanPreview, CleanReport]] {
     of("file_versions_retained", IntegerType),
     of("trigger_strategy", StringType),
     Parameter("trigger_max_commits", IntegerType,
-      "cleans only if so many commits have completed since the last clean; without it in any case"),
+      "cleans only if that many commits have completed since the last clean; default: always"),
     Parameter.options,
     Parameter.path,
     Parameter.dryRun(", and the result lists what would be deleted")
@@ -134,7 +134,7 @@ private[procedures] final case class CleanOfPartition(
     part: CleanedPartition
 )
 
-/** CALL show_clean_plans(table => … | path => …): plans of cleans, also of those that are not done, newest first. */
+/** CALL show_clean_plans(table => … | path => …): plans of cleans, pending ones too, newest first. */
 object ShowCleanPlans extends LazyTableProcedure[(Instant, Option[CleanPlan])] {
   override val name = "show_clean_plans"
 
@@ -170,7 +170,7 @@ private[procedures] object Cleans {
   val parameters: Seq[Parameter] = Seq(
     Parameter.table,
     Parameter.limit(10),
-    Parameter.flag("showArchived", "also those that were archived"),
+    Parameter.flag("showArchived", "whether to show archived ones too"),
     Parameter.filter,
     Parameter.path
   )

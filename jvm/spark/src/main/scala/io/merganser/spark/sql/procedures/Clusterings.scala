@@ -44,7 +44,7 @@ private[procedures] object ClusteringRow extends ResultColumnTypes {
   )
 
   val showsPartitions: Parameter =
-    Parameter.flag("show_involved_partition", "whether the result has the partitions")
+    Parameter.flag("show_involved_partition", "whether the result lists the partitions")
 }
 
 /**

@@ -38,12 +38,13 @@ private[procedures] abstract class CompactionProcedure(service: PlannedService[C
     Parameter("op", StringType, "schedule, run (also execute) or scheduleandexecute", isRequired = true),
     Parameter.table,
     Parameter.path,
-    Parameter("timestamp", LongType, "run: the one planned compaction to run"),
+    Parameter("timestamp", LongType, "run: the planned compaction to run"),
     Parameter.options,
     Parameter("instants", StringType, "run: the planned compactions to run, comma separated"),
     Parameter("limit", IntegerType, "run: maximum number of compactions to run, oldest first"),
     Parameter.flag("if_due",
-      "true: plans a compaction only if hoodie.compact.inline.trigger.strategy makes one due, and no overwrite runs")
+      "true: plans a compaction only if hoodie.compact.inline.trigger.strategy makes one due and no overwrite is " +
+        "running")
   )
 
   override val measures = Seq("operation_size", "rows_written", "bytes_written", "log_files_compacted")

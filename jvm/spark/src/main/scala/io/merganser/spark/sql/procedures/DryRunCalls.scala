@@ -18,11 +18,11 @@ object DryRunOf extends Procedure[Either[(String, Long), PreviewedRow]] {
 
   override val parameters = Seq(
     Parameter("statement", StringType, "MERGE, UPDATE, DELETE or INSERT, as SQL"),
-    Parameter("rows", IntegerType, "most rows to show", default = Options.DryRunRows.default),
+    Parameter("rows", IntegerType, "maximum number of rows to show", default = Options.DryRunRows.default),
     Parameter("source", StringType, "table or view that holds the rows to write, instead of a statement",
       takesFrame = true),
     Parameter.table,
-    Parameter("operation", StringType, s"of that write: ${WriteOperation.all.mkString(", ")}",
+    Parameter("operation", StringType, s"operation of that write: ${WriteOperation.all.mkString(", ")}",
       default = Some(WriteOperation.Upsert.name)),
     Parameter.path,
     Parameter.filter,

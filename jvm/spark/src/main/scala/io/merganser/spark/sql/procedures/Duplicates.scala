@@ -18,13 +18,13 @@ object RepairDeduplicate extends TableProcedure[Either[DuplicatePreview, Duplica
 
   override val parameters = Seq(
     Parameter.table,
-    Parameter("duplicated_partition_path", StringType, "the one partition to repair; without it, all"),
-    Parameter("repaired_output_path", StringType, "refused: the table itself is repaired"),
+    Parameter("duplicated_partition_path", StringType, "the partition to repair; default: all"),
+    Parameter("repaired_output_path", StringType, "refused, because the table itself is repaired"),
     Parameter.dryRunUnlessFalse,
-    Parameter("dedupe_type", StringType, "accepted for Hudi's callers; the table's merge rule decides"),
+    Parameter("dedupe_type", StringType, "accepted for compatibility with Hudi; the table's merge rule decides"),
     Parameter.path,
     Parameter.options,
-    Parameter("limit", IntegerType, "dry_run: most copies to return", default = Some("100"))
+    Parameter("limit", IntegerType, "dry_run: maximum number of copies to return", default = Some("100"))
   )
 
   override val measures = Seq("keys", "rows", "files_written", "bytes_written")

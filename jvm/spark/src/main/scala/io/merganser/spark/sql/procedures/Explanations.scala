@@ -14,8 +14,9 @@ object ExplainRecord extends TableProcedure[ExplainedStep] {
   override val parameters = Seq(
     Parameter.table,
     Parameter("key", StringType,
-      "the record key; the value of its one column; or a JSON object of the key columns' values", isRequired = true),
-    Parameter("partition", StringType, "path of the one partition to search"),
+      "the record key, the value of its only column, or a JSON object with the values of the key columns",
+      isRequired = true),
+    Parameter("partition", StringType, "path of a partition: only this one is searched"),
     Parameter.path,
     Parameter.filter,
     Parameter.options

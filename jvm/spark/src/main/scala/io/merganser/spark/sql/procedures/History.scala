@@ -14,7 +14,7 @@ object ShowHistory extends LazyTableProcedure[ActionSummary] {
     Parameter.path,
     Parameter.limit(20),
     Parameter.filter,
-    Parameter.flag("archived", "whether instants that were archived follow")
+    Parameter.flag("archived", "whether archived instants follow")
   )
 
   override val columns = History.columns

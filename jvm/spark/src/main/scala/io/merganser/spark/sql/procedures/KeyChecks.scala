@@ -15,7 +15,7 @@ object CheckKeys extends TableProcedure[(Row, Seq[Row])] {
 
   override val parameters = Seq(
     Parameter.table,
-    Parameter("limit", IntegerType, "most duplicate keys to list", default = Some("20")),
+    Parameter("limit", IntegerType, "maximum number of duplicate keys to list", default = Some("20")),
     Parameter.path,
     Parameter.options
   )

@@ -20,7 +20,7 @@ object ShowMergeConfig extends TableProcedure[EffectiveSetting] {
   override val parameters = Seq(
     Parameter.table,
     Parameter.path,
-    Parameter("options", Parameter.OptionsType, "options of a write that is considered"),
+    Parameter("options", Parameter.OptionsType, "options of a write, to show what would hold for it"),
     Parameter("columns", StringType, "columns that the table is expected to have, as for create_table"),
     Parameter.filter
   )

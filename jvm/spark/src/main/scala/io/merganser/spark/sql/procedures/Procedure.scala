@@ -16,7 +16,7 @@ import scala.collection.JavaConverters._
  *                 'k=v,k=v' as well
  * @param meaning  in a few words
  * @param default  value where the argument is absent
- * @param limitsRows whether it is the most rows of the result
+ * @param limitsRows whether it limits the rows of the result
  * @param takesFrame whether a program may give a frame instead
  */
 final case class Parameter(
@@ -38,10 +38,11 @@ object Parameter {
   val path: Parameter  = Parameter("path", StringType, "path of the table, instead of its name")
 
   def limit(rows: Int): Parameter =
-    Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString), limitsRows = true)
+    Parameter("limit", IntegerType, "maximum number of rows to return", default = Some(rows.toString),
+      limitsRows = true)
 
   val names: Parameter = Parameter("names", Parameter.OptionsType,
-    "names of tables and columns as SQL, by the words that the statement has in their places: variables in them are " +
+    "names of tables and columns as SQL, by the words that stand for them in the statement; variables in them are " +
       "not substituted")
 
   val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that filters its rows")
@@ -54,7 +55,7 @@ object Parameter {
 
   /** `dry_run` of Hudi's repairs. */
   val dryRunUnlessFalse: Parameter = Parameter("dry_run", BooleanType,
-    "false: the table is changed; else the result shows what would be", default = Some("true"))
+    "false: the table is changed; otherwise the result shows what would change", default = Some("true"))
 
   val options: Parameter = Parameter("options", OptionsType, "settings of this call, as 'key=value,key=value' or a map")
 }

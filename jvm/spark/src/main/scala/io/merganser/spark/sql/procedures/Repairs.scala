@@ -26,7 +26,7 @@ object RemoveOrphanFiles extends TableProcedure[OrphanFile] {
     Parameter.table,
     OrphanColumns.olderThan,
     Parameter.flag("dry_run", "true: nothing is deleted"),
-    Parameter("backup_path", StringType, "folder outside the table to which files are copied before"),
+    Parameter("backup_path", StringType, "folder outside the table to which the files are copied first"),
     Parameter.path,
     Parameter.options
   )
@@ -52,7 +52,7 @@ object RemoveOrphanFiles extends TableProcedure[OrphanFile] {
 private object OrphanColumns extends ResultColumnTypes {
 
   val olderThan: Parameter = Parameter("older_than", TimestampType,
-    "files modified later are kept; without it, those of the last three days")
+    "files modified after this time are kept; default: three days ago")
 
   val all: ResultColumns[OrphanFile] = ResultColumns(
     string("orphan_file_location", _.path),
@@ -115,7 +115,7 @@ object RepairCorruptedCleanFiles extends TableProcedure[Seq[String]] {
     Seq(RepairService.cleanFiles(table, arguments.settings(session, table)).run())
 }
 
-/** CALL show_invalid_parquet(path => …): base files that are no Parquet files. */
+/** CALL show_invalid_parquet(path => …): base files that are not Parquet files. */
 object ShowInvalidParquet extends TableProcedure[String] {
   override val name = "show_invalid_parquet"
 

@@ -11,8 +11,7 @@ import org.apache.spark.sql.types._
 object RestoreToInstant
     extends RestoreProcedure("restore_to_instant", "restore_result", "restore",
       Parameter("instant_time", StringType,
-        "requested time of the completed write that is restored, or a time, for the last one that had completed by " +
-          "then",
+        "requested time of the completed write to restore, or a time: the last write that had completed by then",
         isRequired = true)) {
 
   override protected def restore(scope: ServiceScope, time: Option[String], isPreview: Boolean): RestoreReport =
@@ -22,7 +21,7 @@ object RestoreToInstant
 /** CALL rollback_to_savepoint(table => … | path => …, instant_time => …): takes back all writes after a savepoint. */
 object RollbackToSavepoint
     extends RestoreProcedure("rollback_to_savepoint", "rollback_savepoint_result", "restore_savepoint",
-      Parameter("instant_time", StringType, "time of the savepoint; without it, the newest")) {
+      Parameter("instant_time", StringType, "time of the savepoint; default: the newest")) {
 
   override protected def restore(scope: ServiceScope, time: Option[String], isPreview: Boolean): RestoreReport =
     RestoreService.restoreSavepoint(scope, time, isPreview)

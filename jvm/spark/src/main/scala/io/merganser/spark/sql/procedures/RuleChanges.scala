@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 
 /**
  * CALL change_rule(table => … | path => …, options => …): gives a table another rule of columns, by which later
- * versions merge. Logs are compacted by the rule of before; with `dry_run` nothing is changed.
+ * versions merge. Logs are compacted by the earlier rule; with `dry_run` nothing is changed.
  */
 object ChangeRule extends TableProcedure[(ChangedPart, Int)] {
   override val name = "change_rule"
@@ -15,11 +15,11 @@ object ChangeRule extends TableProcedure[(ChangedPart, Int)] {
   override val parameters = Seq(
     Parameter.table,
     Parameter.options.copy(
-      meaning = "options of the rule to change, such as map('merganser.rule.column.qty', 'sum'), of which the others " +
+      meaning = "options of the rule to change, such as map('merganser.rule.column.qty', 'sum'), while the others " +
         "stay; and settings of the compaction",
       isRequired = true
     ),
-    Parameter.dryRun(", and the result is what would be"),
+    Parameter.dryRun(", and the result shows what would change"),
     Parameter.path
   )
 

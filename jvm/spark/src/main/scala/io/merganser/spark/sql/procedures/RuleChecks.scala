@@ -26,13 +26,13 @@ object CheckRule extends Procedure[LawResult] {
     Parameter.table,
     Parameter("cases", IntegerType, "how many random cases to try for each law",
       default = Some(RuleCheck.DefaultCases.toString)),
-    Parameter("seed", LongType, "the same cases are tried for the same seed", default = Some("0")),
+    Parameter("seed", LongType, "seed of the random cases: the same seed tries the same cases", default = Some("0")),
     Parameter.path,
     Parameter("columns", StringType,
-      "columns of a table that there is not, with their types: id INT, ts BIGINT; " +
-        "`options` are those of a write that creates it"),
+      "columns of a table that does not exist, with their types: id INT, ts BIGINT; " +
+        "`options` are those of a write that would create it"),
     Parameter.flag("store",
-      "true: what is found is stored beside the table's rule; a refuted law is not relied on then"),
+      "true: the result is stored with the table's rule, so that merges do not rely on refuted laws"),
     Parameter.filter,
     Parameter.options
   )

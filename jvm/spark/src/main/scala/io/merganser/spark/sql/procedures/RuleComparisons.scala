@@ -6,7 +6,7 @@ import io.merganser.table.verify.RuleDifference
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-/** CALL compare_rule(table => … | path => …, rule => …): the rows that another merge rule would have made otherwise. */
+/** CALL compare_rule(table => … | path => …, rule => …): the rows that would differ under another merge rule. */
 object CompareRule extends TableProcedure[Either[ComparedRows, RuleDifference]] {
   override val name = "compare_rule"
 
@@ -15,7 +15,7 @@ object CompareRule extends TableProcedure[Either[ComparedRows, RuleDifference]] 
     Parameter("rule", Parameter.OptionsType,
       "the other rule, as options of a write that creates a table: merge mode, ordering fields, payload class, " +
         "merger classes, functions of columns", isRequired = true),
-    Parameter("rows", IntegerType, "most rows to show", default = Some("20")),
+    Parameter("rows", IntegerType, "maximum number of rows to show", default = Some("20")),
     Parameter.path,
     Parameter.filter,
     Parameter.options

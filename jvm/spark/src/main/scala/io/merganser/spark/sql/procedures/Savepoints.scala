@@ -13,7 +13,7 @@ object CreateSavepoint extends TableProcedure[Savepoint] {
   override val parameters = Seq(
     Parameter.table,
     Parameter("commit_time", StringType,
-      "requested time of the write, or a time, for the last one that had completed by then; without it, the newest"),
+      "requested time of the write, or a time: the last write that had completed by then; default: the newest"),
     Parameter("user", StringType, "who creates it"),
     Parameter("comments", StringType, "why"),
     Parameter.path,
@@ -38,7 +38,7 @@ object DeleteSavepoint extends TableProcedure[Boolean] {
 
   override val parameters = Seq(
     Parameter.table,
-    Parameter("instant_time", StringType, "times of the savepoints, comma separated; without it, the newest"),
+    Parameter("instant_time", StringType, "times of the savepoints, comma separated; default: the newest"),
     Parameter.path,
     Parameter.options
   )

@@ -13,9 +13,9 @@ object StartServices extends TableProcedure[ServiceStatus] {
     Parameter.table,
     Parameter.path,
     Parameter("services", StringType,
-      "compaction, log compaction, clustering, clean, archiving, comma separated; without it, all but log compaction " +
+      "compaction, log compaction, clustering, clean, archiving, comma separated; default: all but log compaction " +
         "and clustering"),
-    Parameter("interval_seconds", IntegerType, "time between runs; a write of this application starts one as well",
+    Parameter("interval_seconds", IntegerType, "seconds between runs; a write of this application also starts one",
       default = Some(BackgroundServices.EverySeconds.toString)),
     Parameter.options
   )

@@ -15,16 +15,18 @@ object ApplySourceChanges extends Procedure[AppliedChanges] {
   override val name = "apply_changes"
 
   override val parameters = Seq(
-    Parameter("source", StringType, "events or rows, as they follow FROM: a table, a view or a query in parentheses",
+    Parameter("source", StringType, "events or rows, as in a FROM clause: a table, a view or a query in parentheses",
       isRequired = true, takesFrame = true),
     Parameter.table,
     ChangeArguments.preset,
     ChangeArguments.keys,
     ChangeArguments.sequenceBy,
-    Parameter("apply_as_deletes", StringType, "condition on a row that makes it a delete"),
-    Parameter("apply_as_truncates", StringType, "condition on a row that deletes all rows up to it"),
-    Parameter("source_table", StringType, "name of the source's table whose events are applied, or its last parts"),
-    Parameter("quarantine", StringType, "table for events that cannot be applied, or its path; else they are an error")
+    Parameter("apply_as_deletes", StringType, "condition that makes a row a delete"),
+    Parameter("apply_as_truncates", StringType, "condition that makes a row delete all rows up to it"),
+    Parameter("source_table", StringType,
+      "name of the source table whose events are applied, or the last parts of the name"),
+    Parameter("quarantine", StringType,
+      "table for events that cannot be applied, or its path; without it they are an error")
   ) ++ ChangeArguments.columns ++ Seq(Parameter.path, Parameter.options)
 
   override val columns = ResultColumns[AppliedChanges](
@@ -66,12 +68,12 @@ object CreateTableForChanges extends Procedure[(OpenTable, String)] {
 
   override val parameters = Seq(
     Parameter("path", StringType, "path of the new table", isRequired = true),
-    Parameter("source", StringType, "some events, as they follow FROM, from which the columns and the key are taken",
+    Parameter("source", StringType, "some events, as in a FROM clause, from which the columns and the key are taken",
       takesFrame = true),
     ChangeArguments.preset,
     ChangeArguments.keys,
     ChangeArguments.sequenceBy,
-    Parameter("schema", StringType, "the columns in place of events, as in CREATE TABLE, or as the JSON of a schema")
+    Parameter("schema", StringType, "the columns, instead of events: as in CREATE TABLE, or the JSON of a schema")
   ) ++ ChangeArguments.columns :+ Parameter.options
 
   override val columns = DescribeTable.columns
@@ -95,18 +97,18 @@ private object ChangeArguments {
   val preset: Parameter = Parameter("preset", StringType,
     "name of the events' envelope, such as debezium_postgres, or a JSON object with its name and other settings")
 
-  val keys: Parameter = Parameter("keys", StringType, "record key columns; by default those of the table")
+  val keys: Parameter = Parameter("keys", StringType, "record key columns; default: those of the table")
 
-  val sequenceBy: Parameter =
-    Parameter("sequence_by", StringType, "columns that are larger in a later change of a key, in place of the preset's")
+  val sequenceBy: Parameter = Parameter("sequence_by", StringType,
+    "columns with larger values in later changes of a key, instead of the preset's")
 
   val columns: Seq[Parameter] = Seq(
-    Parameter("ignore_null_updates", BooleanType, "whether null leaves the stored value; by default as in the table"),
-    Parameter("columns", StringType, "the columns to apply; others stay as they are stored"),
+    Parameter("ignore_null_updates", BooleanType, "whether null keeps the stored value; default: as in the table"),
+    Parameter("columns", StringType, "the columns to apply; others keep their stored values"),
     Parameter("column_types", StringType, "types of columns for events without a schema, as in CREATE TABLE"),
     Parameter("except_columns", StringType, "columns not to apply"),
-    Parameter("ignore_null_updates_columns", StringType, "the columns in which null leaves the stored value"),
-    Parameter("ignore_null_updates_except_columns", StringType, "the columns in which it does not")
+    Parameter("ignore_null_updates_columns", StringType, "the columns in which null keeps the stored value"),
+    Parameter("ignore_null_updates_except_columns", StringType, "the columns in which null replaces the stored value")
   )
 
   def source(session: SparkSession, text: String): DataFrame = session.sql(s"SELECT * FROM $text")

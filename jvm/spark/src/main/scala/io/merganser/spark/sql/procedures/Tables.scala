@@ -24,12 +24,13 @@ object CreateTable extends Procedure[(OpenTable, String)] {
   override val name = "create_table"
 
   override val parameters = Seq(
-    Parameter("path", StringType, "path of the new table; with a name by default the one that the catalog chooses"),
-    Parameter("columns", StringType, "its columns, as in CREATE TABLE, or as the JSON of a schema", isRequired = true),
+    Parameter("path", StringType, "path of the new table; default if the table has a name: the catalog chooses it"),
+    Parameter("columns", StringType, "columns of the table, as in CREATE TABLE, or the JSON of a schema",
+      isRequired = true),
     Parameter.options,
     Parameter("table", StringType, "name of the new table in a catalog, as in CREATE TABLE"),
-    Parameter("partitions", StringType, "of a table with a name, as in PARTITIONED BY", default = Some("")),
-    Parameter.flag("if_not_exists", "whether an existing table of the name is left as it is")
+    Parameter("partitions", StringType, "partitions of a table with a name, as in PARTITIONED BY", default = Some("")),
+    Parameter.flag("if_not_exists", "true: does nothing if a table of that name exists")
   )
 
   override val columns = DescribeTable.columns

@@ -75,7 +75,7 @@ private[procedures] final case class TimelineAction(
 
 /**
  * CALL show_rollbacks(table => … | path => …): rollbacks on the timeline, newest first: of completed writes, and those
- * of failed writes that other engines wrote. Ours of failed writes leave none.
+ * of failed writes that other engines wrote. Our rollbacks of failed writes leave no trace.
  */
 object ShowRollbacks extends LazyTableProcedure[(RollbackMetadata, RolledBack)] {
   override val name = "show_rollbacks"

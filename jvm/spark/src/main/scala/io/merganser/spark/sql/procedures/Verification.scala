@@ -13,7 +13,7 @@ object VerifyTable extends TableProcedure[Row] {
 
   override val parameters = Seq(
     Parameter.table,
-    Parameter("sample", IntegerType, "most file groups whose rows are read",
+    Parameter("sample", IntegerType, "maximum number of file groups whose rows are read",
       default = Some(VerifyService.DefaultGroups.toString)),
     Parameter.path,
     Parameter.filter,

@@ -61,7 +61,7 @@ def generate(
     spark: SparkSession, folder: Path, *, scale: float, files: int, batches: int, partitions: int = 0
 ) -> Lineitem:
     """Make the table and its batches below a folder."""
-    _run_generator(folder / "generated", scale)
+    run_generator(folder / "generated", scale)
     rows = spark.read.parquet(str(folder / "generated" / "lineitem.parquet"))
     rows = rows.withColumn(ORDERING, F.lit(_STORED).cast("long"))
     order = KEY
@@ -115,7 +115,8 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
 
 
-def _run_generator(folder: Path, scale: float) -> None:
+def run_generator(folder: Path, scale: float) -> None:
+    """Make lineitem.parquet below a folder."""
     folder.mkdir(parents=True)
     program = Path(sys.executable).parent / "tpchgen-cli"
     command = [program, "parquet", "-s", str(scale), "--tables=lineitem", f"--output-dir={folder}"]

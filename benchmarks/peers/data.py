@@ -38,13 +38,18 @@ class DataSet:
     rows: int
     key: str = "n"
     more_columns: int = 0
+    generated: bool = False
+    """Whether TPC-H's generator makes the rows, at the scale that it is given."""
 
 
 DATA = {
     "narrow": DataSet(2_000_000),
     "wide": DataSet(400_000, more_columns=89),
     "text-keys": DataSet(2_000_000, key="md5(string(n))"),
+    "lineitem": DataSet(6_001_215, generated=True),
 }
+
+LINEITEM = {"l_quantity": "quantity", "l_shipdate": "shipped", "l_comment": "note"}
 
 
 @dataclass(frozen=True)
@@ -66,10 +71,14 @@ CHANGES = [
     Change(f"SQL MERGE of {SHARE} on the key", "merge", "statement"),
     Change("SQL UPDATE of 100 rows", "update", "updated"),
     Change("SQL DELETE of 100 rows", "delete", "deleted"),
-    # Engines may lack the last ones.
+    *(Change("upsert of 1 %, keys at random", "upsert", f"more-{number}") for number in range(1, 11)),
+]
+#: Changes that an engine may lack.
+OPTIONAL = [
     Change(f"SQL MERGE of 2 columns of {SHARE} on the key", "merge_columns", "columns"),
     Change(f"SQL MERGE of 2 columns of {SHARE} on another column", "merge_columns", "other"),
 ]
+SMALL_UPSERTS = 100
 
 
 @dataclass(frozen=True)
@@ -114,15 +123,14 @@ def _schema(schema: StructType, batch: str) -> StructType:
 def make(spark: SparkSession, folder: Path, kind: str, scale: float, files: int) -> Data:
     """Make a data set below a folder."""
     of = DATA[kind]
-    count = int(of.rows * scale)
-    rows = _rows(spark.range(count).selectExpr("id AS n"), of, "0L", f"{STORED}L")
+    rows = _rows(_numbered(spark, folder, of, scale), of, "0L", f"{STORED}L")
     rows.repartitionByRange(files, KEY).sortWithinPartitions(KEY).write.parquet(str(folder / "loaded"))
     state = spark.read.parquet(str(folder / "loaded"))
     schema = state.schema
     picked = [row[0] for row in state.select(KEY).orderBy(F.xxhash64(KEY)).limit(201).collect()]
     keys = {"updated": picked[:100], "deleted": picked[100:200], "one": picked[200:]}
     results = {"loaded": list(checksum(state))}
-    for number, change in enumerate(CHANGES, 1):
+    for number, change in enumerate([*CHANGES, *OPTIONAL], 1):
         if change.how in ("update", "delete"):
             batch = spark.createDataFrame([(key,) for key in keys[change.name]], StructType([schema[KEY]]))
         else:
@@ -133,7 +141,7 @@ def make(spark: SparkSession, folder: Path, kind: str, scale: float, files: int)
         _changed(state, change, batch).select(schema.names).write.parquet(str(after))
         state = spark.read.parquet(str(after))
         results[change.name] = list(checksum(state))
-    facts = Facts(count, lineitem.size_of(folder / "loaded"), schema.jsonValue(), keys, results)
+    facts = Facts(results["loaded"][0], lineitem.size_of(folder / "loaded"), schema.jsonValue(), keys, results)
     (folder / "facts.json").write_text(json.dumps(asdict(facts)))
     return Data(folder)
 
@@ -143,8 +151,25 @@ def newest(rows: DataFrame, key: str = KEY) -> DataFrame:
     return rows.groupBy(key).agg(F.max_by(F.struct(*rows.columns), ORDERING).alias("row")).select("row.*")
 
 
+def _numbered(spark: SparkSession, folder: Path, of: DataSet, scale: float) -> DataFrame:
+    """What the loaded rows are made of: a number `n` for each, and the columns that are not made from it."""
+    if not of.generated:
+        return spark.range(int(of.rows * scale)).selectExpr("id AS n")
+    lineitem.run_generator(folder / "generated", scale)
+    rows = spark.read.parquet(str(folder / "generated" / "lineitem.parquet"))
+    return rows.withColumnsRenamed(LINEITEM).withColumn("n", F.expr("l_orderkey * 8 + l_linenumber"))
+
+
 def _rows(numbers: DataFrame, of: DataSet, version: str, ordering: str) -> DataFrame:
     """Rows of some numbers `n`; version and ordering value are SQL."""
+    if of.generated:
+        changed = {
+            "quantity": f"CAST(quantity + {version} AS DECIMAL(15, 2))",
+            "note": f"IF({version} = 0, note, concat(note, ' ', {version}))",
+        }
+        others = [name for name in numbers.columns if name.startswith("l_") or name == "shipped"]
+        more = [f"{value} AS {name}" for name, value in changed.items()]
+        return numbers.selectExpr(f"n AS {KEY}", f"{ordering} AS {ORDERING}", f"n AS {OTHER_KEY}", *more, *others)
     kinds = ("n % ({k} + 2) * 1000 + {v}", "n * 0.5D + {k} + {v}", "concat('word ', (n + {k} + {v}) % 5000)")
     more = (f"{kinds[k % 3].format(k=k, v=version)} AS c{k}" for k in range(of.more_columns))
     return numbers.selectExpr(
@@ -165,16 +190,18 @@ def _rows(numbers: DataFrame, of: DataSet, version: str, ordering: str) -> DataF
 
 def _batch(loaded: DataFrame, of: DataSet, name: str, number: int) -> DataFrame:
     """The rows of a change, in random order."""
-    ordering, version, numbers = f"{STORED + number}L", f"{number}L", loaded.selectExpr(f"{OTHER_KEY} AS n")
+    ordering, version = f"{STORED + number}L", f"{number}L"
+    numbers = loaded.withColumn("n", F.col(OTHER_KEY))
     if name == "near":
-        hundredths = loaded.select(KEY, OTHER_KEY, F.ntile(100).over(Window.orderBy(KEY)).alias("hundredth"))
-        chosen = hundredths.where("hundredth = 50").selectExpr(f"{OTHER_KEY} AS n")
+        hundredths = numbers.withColumn("hundredth", F.ntile(100).over(Window.orderBy(KEY)))
+        chosen = hundredths.where("hundredth = 50")
     elif name == "new":
-        chosen = numbers.where("n % 100 = 0").selectExpr(f"n + {NEW_NUMBERS * number} AS n")
+        chosen = numbers.where("n % 100 = 0").withColumn("n", F.col("n") + NEW_NUMBERS * number)
     elif name == "few":
         chosen = numbers.orderBy(F.rand(number)).limit(FEW)
     else:
-        chosen = numbers.where(F.rand(number) < CHANGED).withColumn("roll", F.rand(100 + number))
+        share = 0.01 if name.startswith("more") else CHANGED
+        chosen = numbers.where(F.rand(number) < share).withColumn("roll", F.rand(100 + number))
         ordering = f"IF(roll < {LATE}, {STORED - number}L, {STORED + number}L)"
         if name not in ("columns", "other"):  # these change stored rows alone, each once
             chosen = chosen.withColumn("n", F.expr(f"IF(roll >= {1 - NEW}, n + {NEW_NUMBERS * number}, n)"))

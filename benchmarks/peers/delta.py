@@ -37,6 +37,9 @@ class Delta(Engine):
     def load(self, rows: DataFrame) -> None:
         rows.write.format("delta").mode("append").save(str(self.path))
 
+    def services(self) -> None:
+        self.compact()
+
     def compact(self) -> None:
         """Rewrite files of which more than 5 % of the rows are deleted, and small ones."""
         self.spark.sql(f"OPTIMIZE {self.table}")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from peers.data import KEY, ORDERING, TWO_COLUMNS, Change, Data, newest
+from peers.data import KEY, ORDERING, SMALL_UPSERTS, TWO_COLUMNS, Change, Data, newest
 
 
 class Engine:
@@ -74,6 +74,16 @@ class Engine:
 
     def compact(self) -> None:
         raise NotImplementedError
+
+    def services(self) -> None:
+        """What a table with many small changes needs from time to time."""
+        if self.compacts:
+            self.compact()
+
+    def small_upsert(self, batch: Change, number: int) -> None:
+        """Upsert a part of a batch: its number is one of `SMALL_UPSERTS`."""
+        part = f"pmod(xxhash64({KEY}), {SMALL_UPSERTS}) = {number}"
+        self.upsert(self.data.rows(self.spark, batch.name).where(part))
 
     def change(self, change: Change) -> None:
         if change.how in ("update", "delete"):

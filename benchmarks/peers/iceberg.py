@@ -45,6 +45,9 @@ class Iceberg(Engine):
     def load(self, rows: DataFrame) -> None:
         rows.writeTo(self.table).append()
 
+    def services(self) -> None:
+        self.compact()
+
     def compact(self) -> None:
         """Rewrite all files that have deleted rows."""
         options = "map('delete-file-threshold', '1')"

@@ -30,6 +30,12 @@ class Plain(Engine):
     def change(self, change: Change) -> None:
         self._write(self.data.rows(self.spark, "new") if change.name == "new" else self.rows())
 
+    def small_upsert(self, batch: Change, number: int) -> None:
+        pass
+
+    def services(self) -> None:
+        pass
+
     def compact(self) -> None:
         self._write(self.rows())
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import ratios
 from ratios import Line
 
-from peers.data import CHANGES
+from peers.data import OPTIONAL
 from peers.engines import ENGINES
+from peers.steps import FIRST_SMALL, LAST_SMALL
 
 #: By the beginning of the kinds of tables.
 TYPES = {"cow": "Tables that rewrite files", "mor": "Tables that merge when they are read"}
@@ -26,7 +27,8 @@ def page(title: str, settings: Mapping[str, object], lines: list[Line], failures
         found = [line for line in lines if kind_of(line).startswith(beginning)]
         if found:
             text += f"\n## {heading}\n\n{_overview(found)}\n"
-    works = {change.name: change.work for change in CHANGES}
+    text += _stability(lines)
+    works = {change.name: change.work for change in OPTIONAL}
     refused = [
         f"{name} {kind}: {works[change]}: {why}"
         for name, each in ENGINES.items()
@@ -36,6 +38,30 @@ def page(title: str, settings: Mapping[str, object], lines: list[Line], failures
     text += "\n## All measurements\n\nMedians, and the smallest, median and largest ratio of the rounds.\n\n"
     text += f"{ratios.table_of_ratios(lines, 'measured')}\n"
     return text + _listed("Failures", failures)
+
+
+def _stability(lines: list[Line]) -> str:
+    """How many times as long a read takes after many small upserts, if that was measured."""
+    first, last = (
+        {line.variant: line.ours for line in lines if line.work == work} for work in (FIRST_SMALL, LAST_SMALL)
+    )
+    if not last:
+        return ""
+    rows = [(variant, f"{seconds / first[variant]:.2f}") for variant, seconds in last.items()]
+    return f"\n## Stability\n\n{ratios.table(('table', f'{LAST_SMALL} ÷ {FIRST_SMALL}'), rows)}\n"
+
+
+def growth(by_rows: Mapping[int, list[Line]]) -> str:
+    """Seconds or megabytes per million rows, by the rows of the table; empty for a single size."""
+    if len(by_rows) < 2:
+        return ""
+    amounts: dict[tuple[str, str], list[str]] = {}
+    for rows, lines in by_rows.items():
+        for line in lines:
+            amounts.setdefault((line.work, line.variant), []).append(ratios.amount(line.ours * 1e6 / rows, line.unit))
+    head = ("work", "table", *(f"{rows:,} rows" for rows in by_rows))
+    complete = [(*place, *found) for place, found in amounts.items() if len(found) == len(by_rows)]
+    return f"\n## Per million rows\n\n{ratios.table(head, complete)}\n"
 
 
 def _listed(heading: str, texts: Sequence[str]) -> str:

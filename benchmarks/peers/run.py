@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import bench
@@ -46,6 +46,7 @@ class Settings:
     only: list[str]
     cores: int
     memory: str
+    small: bool
 
 
 class Peers:
@@ -102,6 +103,7 @@ class Peers:
             files=FILES,
             cores=given.cores,
             memory=given.memory,
+            small=given.small,
         )
         log = STATE / f"bench-peers-{name}-{kind}.log"
         code = python("peers.steps", [json.dumps(asdict(task))], log)
@@ -158,34 +160,48 @@ def described(settings: Settings, made: Data, jars: Mapping[str, Sequence[Path]]
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__.splitlines()[0])
     parser.add_argument("--data", choices=list(DATA), default="narrow", help="form of the table; narrow unless given")
-    parser.add_argument("--scale", type=float, default=1.0, help="1 is 2 million rows, or 400,000 of 100 columns")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="1 is 2 million rows, 400,000 of 100 columns, 6 million of lineitem"
+    )
+    parser.add_argument(
+        "--doublings", type=int, default=0, help="measure at so many further sizes, each twice the last"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=[name for name in ENGINES if name != PLAIN[0]], default=[])
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--memory", default="3g", help="of each JVM")
+    parser.add_argument(
+        "--small", action="store_true", help=f"read after 1 and after {data.SMALL_UPSERTS} upserts alone"
+    )
     parser.add_argument("--folder", type=Path, help="where data and tables go; a temporary folder unless given")
     parser.add_argument("--write", action="store_true", help="keep the results in benchmarks/results/")
     given = parser.parse_args(words)
-    settings = Settings(given.data, given.scale, given.rounds, given.only, given.cores, given.memory)
+    settings = Settings(given.data, given.scale, given.rounds, given.only, given.cores, given.memory, given.small)
     load = os.getloadavg()[0]
-    folder = Path(tempfile.mkdtemp(prefix="merganser-peers-", dir=given.folder)).resolve()
-    try:
-        run = Peers(settings, folder)
-        made = run.run()
-        description = described(settings, made, run.jars, load)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    lines = ratios.summed_up(run.samples)
+    by_rows: dict[int, list[ratios.Line]] = {}
+    failures: list[str] = []
+    for doubling in range(given.doublings + 1):
+        folder = Path(tempfile.mkdtemp(prefix="merganser-peers-", dir=given.folder)).resolve()
+        try:
+            run = Peers(replace(settings, scale=given.scale * 2**doubling), folder)
+            made = run.run()
+            description = described(settings, made, run.jars, load)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        by_rows[made.facts.rows] = lines = ratios.summed_up(run.samples)
+        failures += run.failures
     name = f"peers-spark-{line()}" + ("" if given.data == "narrow" else f"-{given.data}")
-    text = report.page("Beside other table formats", description, lines, run.failures)
+    name += "-small-upserts" if given.small else ""
+    name += "-doubled" if given.doublings else ""
+    text = report.page("Beside other table formats", description, lines, failures) + report.growth(by_rows)
     print("\n" + text, end="")
     if given.write and lines:
         (bench.RESULTS / f"{name}.md").write_text(text)
         (bench.RESULTS / f"{name}.json").write_text(ratios.raw(description, run.samples))
         (bench.RESULTS / f"{name}.svg").write_text(report.picture(lines))
-    for failure in run.failures:
+    for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
-    return 1 if run.failures else 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -13,18 +13,22 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lineitem import checksum
 from pyspark.sql import DataFrame, SparkSession
 
-from peers.data import CHANGES, KEY, RANDOM, THREE_COLUMNS, Change, Data
+from peers.data import CHANGES, KEY, OPTIONAL, RANDOM, SMALL_UPSERTS, THREE_COLUMNS, Change, Data
 from peers.engine import Engine, class_path
 from peers.engines import ENGINES
 
-PEAK = "peak memory of the driver"
+PEAK = "peak memory of the process"
+PEAK_HEAP = "peak heap"
 READ_AFTER = {1: "after 1 upsert", 3: "after 3 upserts"}
+READ_LAST = "after 10 more upserts"
+FIRST_SMALL, LAST_SMALL = "read after 1 small upsert", f"read after {SMALL_UPSERTS} small upserts"
+SERVICES_AFTER = 10  # small upserts
 
 
 class WrongResult(Exception):
@@ -55,6 +59,8 @@ class Task:
     files: int
     cores: int
     memory: str
+    small: bool
+    """Whether to take the steps of small upserts, in place of the others."""
 
 
 class Steps:
@@ -76,28 +82,59 @@ class Steps:
             WrongResult: They differ.
         """
         engine = self.engine
-        engine.create()
-        yield timed("bulk load", lambda: engine.load(self.data.rows(engine.spark)))
-        self._require("loaded", "the load")
+        yield from self._load()
         yield self._size("bytes on disk after the load")
         random = [change for change in CHANGES if change.work == RANDOM]
         for count, change in enumerate(random, 1):
-            yield self._change(change)
+            yield from self._change(change)
             if count in READ_AFTER:
                 yield from self._reads(READ_AFTER[count])
         yield self._size(f"bytes on disk {READ_AFTER[len(random)]}")
         if engine.compacts:
-            yield timed("compaction", engine.compact)
+            yield from self._step("compaction", engine.compact)
             self._require(random[-1].name, "the compaction")
             yield from self._reads("after the compaction")
         for change in CHANGES[len(random) :]:
+            yield from self._change(change)
+        yield from self._reads(READ_LAST)
+        for change in OPTIONAL:
             if (engine.kind[:3], change.name) not in engine.lacks:
-                yield self._change(change)
+                yield from self._change(change)
 
-    def _change(self, change: Change) -> Found:
-        found = timed(change.work, lambda: self.engine.change(change))
+    def run_small(self) -> Iterator[Found]:
+        """Read all columns after a small upsert, and again after many of them and the services that they need.
+
+        The upserts are parts of one batch.
+
+        Raises:
+            WrongResult: The table does not hold the whole batch afterwards.
+        """
+        yield from self._load()
+        batch = next(change for change in CHANGES if change.work == RANDOM)
+        for number in range(SMALL_UPSERTS):
+            self.engine.small_upsert(batch, number)
+            if number % SERVICES_AFTER == SERVICES_AFTER - 1:
+                self.engine.services()
+            if number in (0, SMALL_UPSERTS - 1):
+                yield self._read(FIRST_SMALL if number == 0 else LAST_SMALL, consume)
+        self._require(batch.name, f"{SMALL_UPSERTS} small upserts")
+
+    def _load(self) -> Iterator[Found]:
+        self.engine.create()
+        yield from self._step("bulk load", lambda: self.engine.load(self.data.rows(self.engine.spark)))
+        self._require("loaded", "the load")
+
+    def _change(self, change: Change) -> Iterator[Found]:
+        yield from self._step(change.work, lambda: self.engine.change(change))
         self._require(change.name, f"the {change.work} ({change.name})")
-        return found
+
+    def _step(self, work: str, do: Callable[[], object]) -> Iterator[Found]:
+        """The time of a step and, for engines, the most that its heap held."""
+        pools = heap_pools(self.engine.spark)
+        for pool in pools:
+            pool.resetPeakUsage()
+        yield timed(work, do)
+        yield Found(f"{PEAK_HEAP}, {work}", "bytes", sum(pool.getPeakUsage().getUsed() for pool in pools))
 
     def _reads(self, when: str) -> Iterator[Found]:
         one = self.data.facts.keys["one"][0]
@@ -108,12 +145,11 @@ class Steps:
             "one key": lambda rows: consume(rows.where(rows[KEY] == one)),
         }
         for name, read in reads.items():
-            work = f"read {when}, {name}"
-            runs = [timed(work, partial(self._read, read)).amount for _ in range(self.reads)]
-            yield Found(work, "seconds", statistics.median(runs))
+            yield self._read(f"read {when}, {name}", read)
 
-    def _read(self, read: Callable[[DataFrame], object]) -> None:
-        read(self._rows())
+    def _read(self, work: str, read: Callable[[DataFrame], object]) -> Found:
+        runs = [timed(work, lambda: read(self._rows())).amount for _ in range(self.reads)]
+        return Found(work, "seconds", statistics.median(runs))
 
     def _rows(self) -> DataFrame:
         return self.engine.rows().select(self.data.schema.names)
@@ -141,6 +177,12 @@ def timed(work: str, do: Callable[[], object]) -> Found:
 def consume(rows: DataFrame) -> None:
     """Compute every value and drop it."""
     rows.write.format("noop").mode("overwrite").save()
+
+
+def heap_pools(spark: SparkSession) -> list[Any]:
+    """The memory pools of the JVM's heap; the sum of their peaks is at most a little above what it held at once."""
+    beans = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()  # type: ignore[union-attr]
+    return [pool for pool in beans if pool.getType().name() == "HEAP"]
 
 
 def peak(spark: SparkSession) -> Iterator[Found]:
@@ -180,7 +222,8 @@ def main(text: str) -> int:
         try:
             for name, data in (("small", Data(Path(task.warm_up))), ("large", Data(Path(task.data)))):
                 engine = ENGINES[task.engine](spark, task.kind, data, Path(task.folder), name, task.files)
-                for found in Steps(engine, data, task.reads).run():
+                steps = Steps(engine, data, task.reads)
+                for found in steps.run_small() if task.small else steps.run():
                     if name == "large":
                         write(asdict(found))
             for found in peak(spark):

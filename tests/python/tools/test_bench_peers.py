@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import ratios
 from peers import data, engines, report, steps
-from peers.data import CHANGES, Data
+from peers import engine as tables
+from peers.data import CHANGES, OPTIONAL, Data
 
 READS = ("all columns", "3 columns", "count", "one key")
 
@@ -39,14 +40,30 @@ def test_every_step_of_a_peer_is_measured_and_leaves_plain_sparks_rows(
 
     plain, ours = found("plain", "parquet"), found("merganser", kind)
 
-    after = ["after 1 upsert", "after 3 upserts", *(["after the compaction"] if kind == "mor-bucket" else [])]
+    compacted = ["after the compaction"] if kind == "mor-bucket" else []
+    after = ["after 1 upsert", "after 3 upserts", *compacted, "after 10 more upserts"]
     reads = [f"read {when}, {name}" for when in after for name in READS]
     works = [each.work for each in ours]
     assert [work for work in works if work.startswith("read ")] == reads
-    assert [work for work in works if work in {change.work for change in CHANGES}] == [each.work for each in CHANGES]
+    changes = [each.work for each in (*CHANGES, *OPTIONAL)]
+    assert [work for work in works if work in changes] == changes
     assert ("compaction" in works) == (kind == "mor-bucket")
     assert set(works) <= {each.work for each in plain}
     assert all(each.amount > 0 for each in (*plain, *ours))
+
+
+@pytest.mark.extensive
+def test_many_small_upserts_and_their_compactions_result_in_the_whole_batch(
+    spark: SparkSession, tmp_path: Path, made: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "SMALL_UPSERTS", 3)
+    monkeypatch.setattr(tables, "SMALL_UPSERTS", 3)
+    monkeypatch.setattr(steps, "SERVICES_AFTER", 2)
+    engine = engines.ENGINES["merganser"](spark, "mor-bucket", made, tmp_path, "small", 2)
+
+    works = [each.work for each in steps.Steps(engine, made, reads=1).run_small()]
+
+    assert works == ["bulk load", "peak heap, bulk load", steps.FIRST_SMALL, steps.LAST_SMALL]
 
 
 @pytest.mark.extensive
@@ -81,6 +98,10 @@ def test_the_report_has_a_table_per_type_and_lists_failed_and_unmeasured_steps()
     assert "\n## Failures\n\n- paimon mor, round 1: no\n" in page
     assert "\n- hudi cow: SQL MERGE of 2 columns of 5 % on another column: " in page
     assert report.picture(lines).count("<title>") == 4
+    assert report.growth({1_000_000: lines}) == ""
+    assert "| compaction | delta mor            | 3.00 s         | 1.50 s         |" in report.growth(
+        {1_000_000: lines, 2_000_000: lines}
+    )
 
 
 def test_the_default_line_has_the_jars_of_all_engines_and_the_hudi_of_the_other_tests() -> None:

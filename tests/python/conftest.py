@@ -45,8 +45,9 @@ SLOW_FIXTURES = {"spark", "hudi", "server", "store", "running", "classes", "jar"
 #: Fixtures of another engine or a server: their tests are extensive.
 ENGINES_AND_SERVERS = {"hudi", "server", "store"}
 
-#: Variants that a test keeps at least where it runs for some of them, and of how many it keeps one at least.
-SOME_VARIANTS = 2
+#: Variants that a test keeps at least where it runs for some of them, also in the first tests, and of how many it keeps
+#: one at least.
+SOME_VARIANTS, FEW_VARIANTS = 2, 1
 AT_MOST = 4
 
 #: How tests name the types of tables.
@@ -75,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     With MERGANSER_VARIANTS=others the tests with variants run with the types and variants that `some` leaves out, and
     all others run, so that a run on one line with `some` and a run on another one with `others` have all of them. With
     either, half of the variants of a test that is marked as `sampled` run.
-    With MERGANSER_TESTS=first extensive tests do not run, and of those with many variants some variants.
+    With MERGANSER_TESTS=first extensive tests do not run, and those with variants run one of two to four of them.
     """
     later = []
     for item in items:
@@ -97,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     elif wanted == "others":
         deselect(config, items, run_by_some(end_to_end))
     if os.environ.get("MERGANSER_TESTS") == "first":
-        deselect(config, items, beyond_some_variants(items))
+        deselect(config, items, beyond_some_variants(items, FEW_VARIANTS))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
 
 
@@ -168,11 +169,11 @@ def variants_of(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
     return variants
 
 
-def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
+def beyond_some_variants(items: list[pytest.Item], least: int = SOME_VARIANTS) -> list[pytest.Item]:
     """Of each test with many variants all but a quarter, a third or a half of them, spread over their list."""
     beyond = []
     for name, found in variants_of(items).items():
-        step = max(1, min(AT_MOST, len(found) // SOME_VARIANTS))
+        step = max(1, min(AT_MOST, len(found) // least))
         first = number_of(name) % step
         beyond += [item for i, item in enumerate(found) if i % step != first]
     return beyond

@@ -2,6 +2,7 @@ package io.merganser.table
 
 import java.nio.file.{Path => NioPath}
 
+import io.merganser.Extensive
 import io.merganser.merge.Notation
 import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
@@ -20,6 +21,7 @@ import org.apache.commons.io.FileUtils
  *
  * One n of six for an operation that fails and for a death, of fourteen for the other kinds of faults: [[DrawnPoints]].
  */
+@Extensive
 final class WriteFaultsSuite extends TableSuite {
 
   private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")

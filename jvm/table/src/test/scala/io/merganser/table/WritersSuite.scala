@@ -2,6 +2,7 @@ package io.merganser.table
 
 import java.util.concurrent.TimeUnit
 
+import io.merganser.Extensive
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.commit.{Creation, Transaction}
 import io.merganser.table.storage.{LockContender, Storage}
@@ -9,6 +10,7 @@ import io.merganser.table.storage.{LockContender, Storage}
 import scala.util.{Failure, Success, Try}
 
 /** Several writers of one table at once: a write that lost reports it, and no row is lost or doubled. */
+@Extensive
 final class WritersSuite extends TableSuite {
   import Writer.{beating, upserting}
 

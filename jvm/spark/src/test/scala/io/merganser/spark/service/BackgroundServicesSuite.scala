@@ -2,6 +2,7 @@ package io.merganser.spark.service
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import io.merganser.Extensive
 import io.merganser.merge.{Change, MerganserException, Notation}
 import io.merganser.spark.LocalSession
 import io.merganser.spark.frame.FrameWrite
@@ -21,6 +22,7 @@ import scala.util.Random
 //   failed one is repeated and shown, and they end with the session, the table or a minute without work. Also:
 //   test_background_services_run_beside_writes_until_they_are_stopped
 /** Services beside the writes of their session, which have the settings of a single writer. */
+@Extensive
 final class BackgroundServicesSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[2]"

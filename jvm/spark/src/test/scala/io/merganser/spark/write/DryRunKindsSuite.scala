@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.Extensive
 import io.merganser.merge.Histories
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.spark.{LocalSession, MerganserCatalog}
@@ -17,6 +18,7 @@ import scala.util.Random
  * Dry runs of tables and rows of all kinds: moves between partitions, consistent hashing, partial rows, version 6,
  * tables without a key. Each has the counts and the rows of the write that follows it, and creates nothing.
  */
+@Extensive
 final class DryRunKindsSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[2]"

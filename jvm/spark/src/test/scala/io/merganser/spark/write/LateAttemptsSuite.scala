@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.Extensive
 import io.merganser.merge.Notation
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
@@ -18,6 +19,7 @@ import scala.util.matching.Regex
 //   test_an_attempt_that_begins_its_file_after_the_commit_leaves_no_file_or_marker, LogsOfAttemptsSuite,
 //   TableViewSuite, test_files_added_after_a_commit_are_not_read_and_commits_do_not_grow_with_the_logs
 /** An attempt that Spark kills in the middle of a file leaves nothing, in every kind of job that writes files. */
+@Extensive
 final class LateAttemptsSuite extends TableSuite with LocalSession {
   import LateAttemptsSuite._
 

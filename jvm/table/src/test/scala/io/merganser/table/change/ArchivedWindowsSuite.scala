@@ -1,10 +1,12 @@
 package io.merganser.table.change
 
+import io.merganser.Extensive
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.service.Cleaning
 import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
 import io.merganser.table.timeline.OperationType
 
+@Extensive
 final class ArchivedWindowsSuite extends ArchivedWindows {
   import ArchivedWindows._
 

@@ -1,5 +1,6 @@
 package io.merganser.table.change
 
+import io.merganser.Extensive
 import io.merganser.merge.{BuiltInRules, Change, Histories, Notation}
 import io.merganser.table.{DirectTable, FaultyFileSystem, TableSuite}
 import io.merganser.table.commit.Creation
@@ -13,6 +14,7 @@ import scala.util.Random
 // Guarantee (Change data): Change data of appended logs reads the base file once, whatever the number of keys; an end
 //   that was restored or rolled back is an error. Also: test_a_window_that_ends_at_a_rolled_back_commit_is_refused
 /** Changes by file group, without an engine: of slices that are compared, and of change files. */
+@Extensive
 final class GroupChangesSuite extends TableSuite {
 
   private def create(name: String, mergeOnRead: Boolean, more: Map[String, String]): DirectTable = {

@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.Extensive
 import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.storage.Storage
@@ -12,6 +13,7 @@ import org.apache.commons.io.FileUtils
  * A file system that fails at an operation of a clean: nothing that is retained goes, and the next one completes. At
  * [[DrawnPoints]].
  */
+@Extensive
 final class CleanFaultsSuite extends TableSuite with CleaningFixture {
 
   private val how = commits(1)

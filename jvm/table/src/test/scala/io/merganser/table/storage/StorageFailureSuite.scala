@@ -4,6 +4,7 @@ import java.io.{IOException, OutputStream}
 import java.net.URI
 import java.nio.file.Files
 
+import io.merganser.Extensive
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.table.{DirectTable, HadoopDefaults, TableSuite}
 import io.merganser.table.commit.Creation
@@ -18,6 +19,7 @@ import org.apache.hadoop.util.Progressable
 //   write to a full disk leaves the rows, and succeeds once there is space ([decision
 //   164](design/layout-and-trust.md#164-failures-of-storage-are-conditions-made-in-one-place)). Also:
 //   test_storage_errors
+@Extensive
 final class StorageFailureSuite extends TableSuite {
 
   private def refused(work: => Any): MerganserException = intercept[MerganserException](work)

@@ -4,11 +4,13 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import io.merganser.Extensive
 import io.merganser.table.{FaultyFileSystem, HadoopDefaults, TableSuite}
 
 // Guarantee (Concurrent writers): Every change of a table (writes, `ALTER TABLE`, planned compactions, upgrades) takes
 //   its one lock, whichever path it is opened by; the lock of a live process is not taken over. Also:
 //   test_every_change_of_a_table_waits_for_the_sessions_lock
+@Extensive
 final class TableLockSuite extends TableSuite {
 
   private val brief = TableLock.Settings(timeoutMs = 200, leaseMs = 60000)

@@ -74,7 +74,7 @@ class RecordHistorySuite extends TableSuite {
     assert(decisions(table, "k1") == "base won, log won, base stored*, log lost")
     assert(table.explained("k1").head.nextCompaction.startsWith("the row stays as it is"))
     upsert(table, "k1-")
-    assert(table.explained("k1").head.nextCompaction.contains("a late-arriving version would be a row again"))
+    assert(table.explained("k1").head.nextCompaction.contains("a late-arriving version would then be a row again"))
     assert(steps(table, "k1").last.kind == VersionKind.UnconditionalDelete)
     table.scheduleCompaction()
     upsert(table, "k1@1=after")

@@ -104,9 +104,12 @@ def test_the_report_has_a_table_per_type_and_lists_failed_and_unmeasured_steps()
     )
 
 
-def test_the_default_line_has_the_jars_of_all_engines_and_the_hudi_of_the_other_tests() -> None:
+def test_the_default_line_has_the_jars_of_all_engines_and_later_lines_of_some() -> None:
     jars = engines.jars_of("3.5")
+    later = {line: list(engines.jars_of(line)) for line in ("4.0", "4.1", "4.2")}
 
     assert list(jars) == list(engines.ENGINES)
     assert jars["hudi"] == [HUDI]
     assert jars["plain"] == jars["merganser"] == []
+    assert later["4.0"] == later["4.1"] == ["plain", "merganser", "delta", "iceberg"]
+    assert later["4.2"] == ["plain", "merganser", "delta"]

@@ -17,9 +17,7 @@ def lint(options: argparse.Namespace, rest: list[str]) -> int:
     """check formatting, types, English and names of tests: scalafmt, ruff, mypy, project/dev/english.py, naming.py"""
     environment = Environment(default_line())
     results = Results()
-    results.step("lint of Python", lambda: lint_python(environment))
-    results.step("lint of English", lint_english)
-    results.step("lint of test names", lint_names)
+    lint_all_but_scala(results, environment)
     results.step("lint of Scala", lambda: sbt(environment, ["lint"]) and None)
     say("\n" + "\n".join(results.closing))
     return 1 if results.failed else 0
@@ -33,6 +31,13 @@ def fmt(options: argparse.Namespace, rest: list[str]) -> int:
     run([ruff, "format", "."], "fmt")
     sbt(environment, ["format"])
     return 0
+
+
+def lint_all_but_scala(results: Results, environment: Environment) -> None:
+    """The checks that need no sbt, a step each."""
+    results.step("lint of Python", lambda: lint_python(environment))
+    results.step("lint of English", lambda: require_none(english.findings(ROOT), "lint of English"))
+    results.step("lint of test names", lambda: require_none(naming.findings(ROOT), "lint of test names"))
 
 
 def lint_python(environment: Environment) -> None:
@@ -51,17 +56,8 @@ def lint_python(environment: Environment) -> None:
         raise Failed("lint")
 
 
-def lint_english() -> None:
-    """Check pages, messages, descriptions of options and docstrings for phrases that have a better form."""
-    _none(english.findings(ROOT), "lint of English")
-
-
-def lint_names() -> None:
-    """Check that names of tests are sentences."""
-    _none(naming.findings(ROOT), "lint of test names")
-
-
-def _none(findings: Iterator[str], step: str) -> None:
+def require_none(findings: Iterator[str], step: str) -> None:
+    """Print the findings; raises Failed if there are any."""
     if found := list(findings):
         say("\n".join(found))
         raise Failed(step)

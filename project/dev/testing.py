@@ -17,7 +17,7 @@ from dev.class_archive import archive_classes, java_options
 from dev.environment import Environment
 from dev.jars import build, is_fresh, mark_staged, sources_stamp, staged
 from dev.layout import CACHE, STATE, default_line, identifier, spark_lines
-from dev.linting import lint_python
+from dev.linting import lint_all_but_scala
 from dev.newcomer import first_steps
 from dev.process import Failed, Stop, nothing, remove, run, say
 from dev.results import SLOWEST, Results, slowest_scalatests
@@ -100,7 +100,7 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test [--all] [--spark LINE] [--full] [--seed N] [--minutes N] [--scala GLOB] [PYTEST ...]
 
     By default: lint, and on the default line ScalaTest and pytest without extensive tests: those that take long or
-    need another engine, a cluster, a server or a database. Tests with many variants run some of them. --all adds the
+    need another engine, a cluster, a server or a database. Tests with variants run some of them. --all adds the
     extensive tests, all variants, compilation of the other lines, end-to-end tests on the newest line, and few of a
     newcomer's first steps with the wheel.
 
@@ -162,7 +162,7 @@ def test_first(results: Results, environment: Environment) -> None:
     name = f"lint of Scala, ScalaTest on Spark {environment.line}"
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         scala = pool.submit(start_scalatest, environment, commands, properties=["-Dmerganser.tests=first"])
-        results.step("lint of Python", lambda: lint_python(environment))
+        lint_all_but_scala(results, environment)
         running = [(part, pool.submit(start_part, part, scala, started)) for part in parts]
         results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         count_parts(results, running)
@@ -206,7 +206,7 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
 
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         scala = pool.submit(start_scalatest, environment, commands, newest)
-        results.step("lint of Python", lambda: lint_python(environment))
+        lint_all_but_scala(results, environment)
         hudi_jar(Environment(HUDI_LINE))
         parts = parts_of(environment, newest)
         running = [(part, pool.submit(start_part, part, scala, started)) for part in parts[:-TAKE_TURNS]]

@@ -45,9 +45,10 @@ SLOW_FIXTURES = {"spark", "hudi", "server", "store", "running", "classes", "jar"
 #: Fixtures of another engine or a server: their tests are extensive.
 ENGINES_AND_SERVERS = {"hudi", "server", "store"}
 
-#: Variants that a test keeps at least where it runs for some of them, also in the first tests, and of how many it keeps
-#: one at least.
+#: The fewest variants of a test that a run of some of them keeps, and that the first tests keep.
 SOME_VARIANTS, FEW_VARIANTS = 2, 1
+
+#: Such a run keeps at least one of so many variants.
 AT_MOST = 4
 
 #: How tests name the types of tables.

@@ -26,6 +26,7 @@ THREE_COLUMNS = [KEY, "quantity", "shipped"]
 
 CHANGED = 0.05  # of the table's rows, a batch
 LATE, NEW, DOUBLED = 0.2, 0.01, 0.01  # of a batch's rows
+MORE, MORE_CHANGED = 10, 0.01  # later batches, and their share of the table's rows
 FEW = 1000
 STORED = 1_000_000
 NEW_NUMBERS = 1_000_000_000  # above those of all stored rows
@@ -49,6 +50,7 @@ DATA = {
     "lineitem": DataSet(6_001_215, generated=True),
 }
 
+#: Columns of lineitem that have the name of the same column in the other tables.
 LINEITEM = {"l_quantity": "quantity", "l_shipdate": "shipped", "l_comment": "note"}
 
 
@@ -63,6 +65,7 @@ class Change:
 
 SHARE = f"{CHANGED * 100:g} %"
 RANDOM = f"upsert of {SHARE}, keys at random"
+LATER = f"upsert of {MORE_CHANGED * 100:g} %, keys at random"
 CHANGES = [
     *(Change(RANDOM, "upsert", f"random-{number}") for number in (1, 2, 3)),
     Change("upsert of 1 % of the keys, all neighbours", "upsert", "near"),
@@ -71,9 +74,9 @@ CHANGES = [
     Change(f"SQL MERGE of {SHARE} on the key", "merge", "statement"),
     Change("SQL UPDATE of 100 rows", "update", "updated"),
     Change("SQL DELETE of 100 rows", "delete", "deleted"),
-    *(Change("upsert of 1 %, keys at random", "upsert", f"more-{number}") for number in range(1, 11)),
+    *(Change(LATER, "upsert", f"more-{number}") for number in range(1, MORE + 1)),
 ]
-#: Changes that an engine may lack.
+#: Changes that an engine may refuse or compute wrongly.
 OPTIONAL = [
     Change(f"SQL MERGE of 2 columns of {SHARE} on the key", "merge_columns", "columns"),
     Change(f"SQL MERGE of 2 columns of {SHARE} on another column", "merge_columns", "other"),
@@ -152,7 +155,7 @@ def newest(rows: DataFrame, key: str = KEY) -> DataFrame:
 
 
 def _numbered(spark: SparkSession, folder: Path, of: DataSet, scale: float) -> DataFrame:
-    """What the loaded rows are made of: a number `n` for each, and the columns that are not made from it."""
+    """A number `n` for each row to load; for generated rows also their columns."""
     if not of.generated:
         return spark.range(int(of.rows * scale)).selectExpr("id AS n")
     lineitem.run_generator(folder / "generated", scale)
@@ -163,13 +166,15 @@ def _numbered(spark: SparkSession, folder: Path, of: DataSet, scale: float) -> D
 def _rows(numbers: DataFrame, of: DataSet, version: str, ordering: str) -> DataFrame:
     """Rows of some numbers `n`; version and ordering value are SQL."""
     if of.generated:
-        changed = {
-            "quantity": f"CAST(quantity + {version} AS DECIMAL(15, 2))",
-            "note": f"IF({version} = 0, note, concat(note, ' ', {version}))",
-        }
-        others = [name for name in numbers.columns if name.startswith("l_") or name == "shipped"]
-        more = [f"{value} AS {name}" for name, value in changed.items()]
-        return numbers.selectExpr(f"n AS {KEY}", f"{ordering} AS {ORDERING}", f"n AS {OTHER_KEY}", *more, *others)
+        return numbers.selectExpr(
+            f"n AS {KEY}",
+            f"{ordering} AS {ORDERING}",
+            f"n AS {OTHER_KEY}",
+            f"CAST(quantity + {version} AS DECIMAL(15, 2)) AS quantity",
+            f"IF({version} = 0, note, concat(note, ' ', {version})) AS note",
+            "shipped",
+            *(name for name in numbers.columns if name.startswith("l_")),
+        )
     kinds = ("n % ({k} + 2) * 1000 + {v}", "n * 0.5D + {k} + {v}", "concat('word ', (n + {k} + {v}) % 5000)")
     more = (f"{kinds[k % 3].format(k=k, v=version)} AS c{k}" for k in range(of.more_columns))
     return numbers.selectExpr(
@@ -200,7 +205,7 @@ def _batch(loaded: DataFrame, of: DataSet, name: str, number: int) -> DataFrame:
     elif name == "few":
         chosen = numbers.orderBy(F.rand(number)).limit(FEW)
     else:
-        share = 0.01 if name.startswith("more") else CHANGED
+        share = MORE_CHANGED if name.startswith("more") else CHANGED
         chosen = numbers.where(F.rand(number) < share).withColumn("roll", F.rand(100 + number))
         ordering = f"IF(roll < {LATE}, {STORED - number}L, {STORED + number}L)"
         if name not in ("columns", "other"):  # these change stored rows alone, each once

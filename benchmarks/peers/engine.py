@@ -28,7 +28,7 @@ class Engine:
     group: ClassVar[str] = ""
     """Of the jars' Maven coordinates; empty if a session has the engine already."""
     lacks: ClassVar[Mapping[tuple[str, str], str]] = {}
-    """Changes that the engine refuses or gets wrong, by type of table and name, and why."""
+    """Changes that the engine refuses or computes wrongly, by type of table and name, and why."""
     decides: ClassVar[bool] = False
     """Whether the table decides which version of a row wins; if not, each statement does."""
     merges: ClassVar[bool] = True

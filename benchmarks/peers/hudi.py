@@ -21,8 +21,7 @@ KINDS = {
 }
 LACKS = {
     ("mor", "columns"): "a late row of a MERGE of some columns changes the stored row",
-    ("cow", "other"): "the ON of its MERGE has to equate the key",
-    ("mor", "other"): "the ON of its MERGE has to equate the key",
+    **{(kind, "other"): "the ON of its MERGE has to equate the key" for kind in ("cow", "mor")},
 }
 PARALLELISM = ("upsert.shuffle", "insert.shuffle", "bulkinsert.shuffle", "delete.shuffle", "simple.index")
 

@@ -19,14 +19,14 @@ from typing import Any
 from lineitem import checksum
 from pyspark.sql import DataFrame, SparkSession
 
-from peers.data import CHANGES, KEY, OPTIONAL, RANDOM, SMALL_UPSERTS, THREE_COLUMNS, Change, Data
+from peers.data import CHANGES, KEY, MORE, OPTIONAL, RANDOM, SMALL_UPSERTS, THREE_COLUMNS, Change, Data
 from peers.engine import Engine, class_path
 from peers.engines import ENGINES
 
 PEAK = "peak memory of the process"
 PEAK_HEAP = "peak heap"
 READ_AFTER = {1: "after 1 upsert", 3: "after 3 upserts"}
-READ_LAST = "after 10 more upserts"
+READ_LAST = f"after {MORE} more upserts"
 FIRST_SMALL, LAST_SMALL = "read after 1 small upsert", f"read after {SMALL_UPSERTS} small upserts"
 SERVICES_AFTER = 10  # small upserts
 
@@ -129,7 +129,7 @@ class Steps:
         self._require(change.name, f"the {change.work} ({change.name})")
 
     def _step(self, work: str, do: Callable[[], object]) -> Iterator[Found]:
-        """The time of a step and, for engines, the most that its heap held."""
+        """The time of a step, and the peak of the JVM's heap during it."""
         pools = heap_pools(self.engine.spark)
         for pool in pools:
             pool.resetPeakUsage()
@@ -180,7 +180,7 @@ def consume(rows: DataFrame) -> None:
 
 
 def heap_pools(spark: SparkSession) -> list[Any]:
-    """The memory pools of the JVM's heap; the sum of their peaks is at most a little above what it held at once."""
+    """The memory pools of the JVM's heap, whose peaks may be at different times: their sum is an upper bound."""
     beans = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()  # type: ignore[union-attr]
     return [pool for pool in beans if pool.getType().name() == "HEAP"]
 

@@ -98,10 +98,21 @@ def test_the_report_has_a_table_per_type_and_lists_failed_and_unmeasured_steps()
     assert "\n## Failures\n\n- paimon mor, round 1: no\n" in page
     assert "\n- hudi cow: SQL MERGE of 2 columns of 5 % on another column: " in page
     assert report.picture(lines).count("<title>") == 4
+    assert "## Stability" not in page
     assert report.growth({1_000_000: lines}) == ""
     assert "| compaction | delta mor            | 3.00 s         | 1.50 s         |" in report.growth(
         {1_000_000: lines, 2_000_000: lines}
     )
+
+
+def test_the_report_divides_the_read_after_many_small_upserts_by_the_one_after_the_first() -> None:
+    reads = ((steps.FIRST_SMALL, 2.0), (steps.LAST_SMALL, 3.0))
+    lines = ratios.summed_up([ratios.Sample(work, "delta mor", "seconds", seconds, 1.0) for work, seconds in reads])
+
+    page = report.page("Peers", {}, lines, [])
+
+    assert "## Stability" in page
+    assert "| delta mor | 1.50 " in page
 
 
 def test_the_default_line_has_the_jars_of_all_engines_and_later_lines_of_some() -> None:

@@ -99,7 +99,7 @@ class Uses:
 #   test_an_overwrite_unifies_path_forms_and_paths_of_another_zone_require_that_zone,
 #   test_both_engines_find_rows_in_timestamp_paths_of_hudis_statements
 # Guarantee (Tables of other engines): Where a table does not store whether a path has a string or a time, no filter
-#   prunes by it, and a write is refused without the option that says so ([decision
+#   prunes by it, and a write is refused unless its options contain the type ([decision
 #   155](design/layout-and-trust.md#155-forms-of-stored-keys-and-paths)). Also:
 #   test_partition_kinds_of_an_option_are_accepted_if_they_match_the_tables_paths
 @pytest.mark.sampled

@@ -15,7 +15,8 @@ from dev.process import Stop, remove, run, say, tried
 
 # Checksum of the launcher of the sbt version in project/build.properties; change both together.
 SBT_LAUNCH_SHA256 = "1750c8fb61c2d2f82da40b2cd9014f4d8a1bd49a361402ea5b1cec061ed66578"
-SBT_JVM = ["-Xmx3g", "-Xss4m", "-XX:+UseSerialGC"]
+# The second compiler takes more processor time than it saves in a run that compiles each source once.
+SBT_JVM = ["-Xmx3g", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 SBT_SETTINGS = [
     "-Dsbt.override.build.repos=true",
     f"-Dsbt.repository.config={ROOT / 'project' / 'repositories'}",

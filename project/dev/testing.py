@@ -37,6 +37,7 @@ PARTS = (
     (DEFAULT, "services"),
     (DEFAULT, "others"),
     (NEWEST, "others"),
+    (DEFAULT, "changes"),
     (DEFAULT, "rules"),
     (NEWEST, "sql"),
     (DEFAULT, "sql"),
@@ -44,8 +45,9 @@ PARTS = (
 )
 TAKE_TURNS = 4  # of the parts, the last ones
 
-#: Folders whose tests need another engine, a cluster, a server or a database.
-ENGINES_AND_SERVERS = ("interop", "stores")
+#: Folders with first tests, in the order of their start: those that wait beside the longest part, then the longest
+#: first. Tests of the other folders need another engine, a cluster, a server or a database.
+FIRST = ("others", "services", "sql", "rules", "changes")
 
 FOLDERS = [folder for line, folder in PARTS if line == DEFAULT]
 NEWEST_FOLDERS = [folder for line, folder in PARTS if line == NEWEST]
@@ -157,8 +159,7 @@ def test_first(results: Results, environment: Environment) -> None:
     started = Started(time.time(), sources_stamp())
     commands = [f"stage {number}", "lint", f"spark{number}/Test/compile", f"tests {number}"]
     remove(STATE / f"staged-{environment.line}")  # not the jar: other commands may be reading it
-    folders = [folder for folder in FOLDERS if folder not in ENGINES_AND_SERVERS]
-    parts = [Part(environment, folder, FOLDERS, variants="others", first=True) for folder in folders]
+    parts = [Part(environment, folder, FOLDERS, variants="others", first=True) for folder in FIRST]
     name = f"lint of Scala, ScalaTest on Spark {environment.line}"
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         scala = pool.submit(start_scalatest, environment, commands, properties=["-Dmerganser.tests=first"])

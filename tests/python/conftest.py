@@ -223,14 +223,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(autouse=True)
 def interpreted(request: pytest.FixtureRequest) -> None:
-    """Half of the tests that use the session run without generated code: other ones on the newest line than on the
-    oldest, and other ones with another seed. What they check is the same both ways."""
+    """Half of the tests that use the session, of the first tests three quarters, run without generated code: other ones
+    on the newest line than on the oldest, and other ones with another seed. What they check is the same both ways."""
     if "spark" not in request.fixturenames:
         return
     session: SparkSession = request.getfixturevalue("spark")
     number = number_of(f"{request.node.nodeid} {os.environ.get('MERGANSER_SEED', '')}") + LINE[0]
+    one_in = 4 if os.environ.get("MERGANSER_TESTS") == "first" else 2
     for name, setting in INTERPRETED.items():
-        if number % 2:
+        if number % one_in:
             session.conf.set(name, setting)
         else:
             session.conf.unset(name)

@@ -95,7 +95,7 @@ def test_the_first_run_takes_the_default_line_without_folders_of_engines_and_ser
     stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
     results = stage.run_first()
     parts = {event for event in stage.events if event != "ScalaTest ends"}
-    assert parts == {f"pytest on Spark 3.5, {folder}" for folder in ("services", "others", "rules", "sql")}
+    assert parts == {f"pytest on Spark 3.5, {folder}" for folder in set(testing.FOLDERS) - {"interop", "stores"}}
     assert (results.passed, results.failed) == (5 + 3 * len(parts), 0)
 
 

@@ -33,6 +33,7 @@ CALLS: dict[str, tuple[str, Callable[[Table, Mapping[str, str]], Any]]] = {
 }
 
 
+@pytest.mark.extensive
 def test_a_call_with_the_option_of_another_operation_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Table.create(spark, tmp_path / "t", "id int, v string", record_key="id")
     table.insert([{"id": 1, "v": "old"}])

@@ -21,6 +21,7 @@ PAGE = "docs/follow-a-database.md"
 SECTIONS = ["Events of Debezium", "A stream of events", "Rows with a key and a sequence", "AWS DMS"]
 
 
+@pytest.mark.extensive
 def test_the_change_pages_python_prints_what_the_page_shows(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_changed_rule_keeps_stored_rows_and_merges_later_versions(
     assert table.inspect.verify()
 
 
+@pytest.mark.extensive
 def test_alter_table_changes_a_rule_only_if_the_table_has_no_logs(spark: SparkSession, tmp_path: Path) -> None:
     cow, mor = made(spark, tmp_path / "cow", COW), made(spark, tmp_path / "mor", MOR)
     alter = "ALTER TABLE merganser.`{}` {} TBLPROPERTIES ({})"

@@ -56,6 +56,7 @@ def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_fou
         table.df(as_of=instants[4])
 
 
+@pytest.mark.extensive
 def test_python_and_sql_archive_down_to_their_limits_and_later_writes_work(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = create(spark, path)

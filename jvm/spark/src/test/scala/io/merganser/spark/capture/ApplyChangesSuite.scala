@@ -1,5 +1,6 @@
 package io.merganser.spark.capture
 
+import io.merganser.ExtensiveTest
 import io.merganser.merge.MerganserException
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.table.TableSuite
@@ -45,7 +46,8 @@ final class ApplyChangesSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("an unavailable value stays as it is stored, and an event that cannot be applied goes to the quarantine") {
+  test("an unavailable value stays as it is stored, and an event that cannot be applied goes to the quarantine",
+    ExtensiveTest) {
     val path = s"$storage/t"
     create(path, "debezium_postgres")
     events(postgres("c", 10, row(1, "old", "kept")))

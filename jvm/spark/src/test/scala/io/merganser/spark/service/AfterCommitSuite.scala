@@ -1,5 +1,6 @@
 package io.merganser.spark.service
 
+import io.merganser.ExtensiveTest
 import io.merganser.merge.buffer.MergeCounts
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.LocalSession
@@ -147,7 +148,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
   }
 
-  test("a write to a slice of very many logs compacts it or, if compactions are configured, reports it") {
+  test("a write to a slice of very many logs compacts it or, if compactions are configured, reports it",
+    ExtensiveTest) {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true))
     def logs = OpenTable.load(table).view.slices.map(_.logs.size).max

@@ -1,5 +1,6 @@
 package io.merganser.spark.service
 
+import io.merganser.ExtensiveTest
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, MerganserCatalog}
 import io.merganser.spark.frame.FrameWrite
@@ -137,7 +138,7 @@ final class ClusteringServiceSuite extends TableSuite with LocalSession {
     read(table).select(shown: _*).collect().map(_.toString).sorted.toSeq
   }
 
-  test("files roll at the target size, and filters on a curve's columns read fewer of them") {
+  test("files roll at the target size, and filters on a curve's columns read fewer of them", ExtensiveTest) {
     val small  = Seq(s"${sizes}target.file.max.bytes" -> "6000")
     val points = (0 until 1000 by 50).toSeq
     val names  = points.map(i => f"customer-${i / 2}%06d")

@@ -1,5 +1,6 @@
 package io.merganser.table.commit
 
+import io.merganser.ExtensiveTest
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
@@ -203,7 +204,7 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   // 20,000 with MERGANSER_FULL=1.
-  test("a slice of thousands of log files is compacted") {
+  test("a slice of thousands of log files is compacted", ExtensiveTest) {
     val count = if (DrawnPoints.isFull) 20000 else 4000
     val older = Map("hoodie.table.version" -> "6", "hoodie.timeline.layout.version" -> "1")
     Creation.create(storage, DirectTable.properties(mergeOnRead = true) ++ older)
@@ -220,7 +221,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(view(storage).slices.forall(_.logs.isEmpty))
   }
 
-  test("a compaction of a dead process is taken over after its heartbeat expires") {
+  test("a compaction of a dead process is taken over after its heartbeat expires", ExtensiveTest) {
     val (s, config, instant) = scheduled()
     val other                = LockContender.startMain(CompactionRunner, s.toString, instant.requested)
     while (!s.exists("claimed")) { assert(other.isAlive); Thread.sleep(20) }

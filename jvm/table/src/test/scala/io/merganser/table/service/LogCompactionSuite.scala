@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.ExtensiveTest
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.commit.{Creation, ScheduledCompactions, Transaction}
@@ -134,7 +135,7 @@ final class LogCompactionSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a log compaction leaves no file of a run that stopped at any change") {
+    test(s"version $version: a log compaction leaves no file of a run that stopped at any change", ExtensiveTest) {
       def prepared(name: String) = {
         val table = created(properties = if (version == 6) older else Map.empty, in = faulty(name))
         for (i <- 1 to 3) upsert(table, s"k1@$i=v$i")

@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.ExtensiveTest
 import io.merganser.table.{DrawnPoints, FaultyFileSystem, Rows, TableSuite}
 import io.merganser.table.FaultyFileSystem._
 import io.merganser.table.commit.{Creation, Heartbeat, Rollback}
@@ -217,7 +218,7 @@ final class OrphanFilesSuite extends TableSuite with CleaningFixture {
     unknown.foreach(path => assert(java.nio.file.Files.size(backup.resolve(path)) == 3, path))
   }
 
-  test("a failed removal deletes nothing but orphans, and the next one removes the rest") {
+  test("a failed removal deletes nothing but orphans, and the next one removes the rest", ExtensiveTest) {
     val prepared = written("prepared", 9)
     val unknown  = orphans(prepared)
     val kept     = others(prepared) + s"p/${base("a", "100")}" + s"p/${base("a", "300")}"

@@ -1,5 +1,6 @@
 package io.merganser.table.service
 
+import io.merganser.ExtensiveTest
 import io.merganser.merge.MerganserException
 import io.merganser.table.{DrawnPoints, FaultyFileSystem, TableSuite}
 import io.merganser.table.properties.TableConfig
@@ -77,7 +78,8 @@ final class SavepointsSuite extends TableSuite with CleaningFixture {
     assert(failed == "AS_OF_TOO_EARLY" && !data(s)(base("a", "100")))
   }
 
-  test("a savepoint whose creation or deletion fails at any operation retains its files, and a retry completes it") {
+  test("a savepoint whose creation or deletion fails at any operation retains its files, and a retry completes it",
+    ExtensiveTest) {
     for (isDelete <- Seq(false, true)) {
       def prepared(name: String) = {
         val s = written(name)

@@ -3,6 +3,7 @@ package io.merganser.table.base
 import java.io.{EOFException, IOException}
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.storage.Parallel
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.HadoopReadOptions
@@ -68,6 +69,10 @@ object BaseFileFooter {
   /** The same, without a storage call for the file's size. */
   def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter =
     read(conf, HadoopInputFile.fromStatus(status(path, sizeBytes), conf), path)
+
+  /** Those of files with their sizes in bytes, read in parallel. */
+  def readAll(conf: Configuration, files: Seq[(Path, Long)]): Seq[BaseFileFooter] =
+    Parallel.map(files) { case (path, sizeBytes) => read(conf, path, sizeBytes) }
 
   private[base] def status(path: Path, sizeBytes: Long): FileStatus =
     new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)

@@ -4,6 +4,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.index.StoredBloomFilter
 import io.merganser.table.slice.FileSlice
+import io.merganser.table.storage.Storage
 import org.apache.spark.HashPartitioner
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
@@ -39,7 +40,9 @@ private[write] final case class FileFilters(session: SparkSession, table: OpenTa
     else {
       val footers = read(tested)
       try {
-        val ranges                 = footers.map(_.copy(filter = null)).collect().toSeq
+        val ranges  = footers.map(_.copy(filter = null)).collect().toSeq
+        val byIndex = tested.toMap
+        ranges.foreach(r => KnownRanges.keep(table.storage, byIndex(r.slice).base.get, r.min, r.max))
         val overlapping            = ranges.filter(r => summary.ranges.overlaps(r.min, r.max))
         val (filtered, unfiltered) = overlapping.partition(_.hasFilter)
         val passed                 = unfiltered.map(_.slice).toSet ++ hits(footers, filtered, batch)
@@ -55,11 +58,10 @@ private[write] final case class FileFilters(session: SparkSession, table: OpenTa
     val groups  = new HashPartitioner(tasks)
     val byTask  = slices.groupBy(slice => groups.getPartition(slice._1))
     session.sparkContext.parallelize(0 until tasks, tasks)
-      .mapPartitions(_.flatMap(task => byTask.getOrElse(task, Nil)).map { case (index, slice) =>
-        val base   = slice.base.get
-        val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
-        FileKeys(index, slice.partitionPath, footer.minKey, footer.maxKey, footer.bloomFilter.isDefined,
-          footer.bloomFilter.orNull)
+      .mapPartitions(_.flatMap(task => withFooters(storage, byTask.getOrElse(task, Nil))).map {
+        case ((index, slice), footer) =>
+          FileKeys(index, slice.partitionPath, footer.minKey, footer.maxKey, footer.bloomFilter.isDefined,
+            footer.bloomFilter.orNull)
       }).persist(StorageLevel.MEMORY_AND_DISK)
   }
 
@@ -101,6 +103,15 @@ private[write] final case class FileFilters(session: SparkSession, table: OpenTa
 }
 
 private object FileFilters {
+
+  private def withFooters(
+      storage: Storage,
+      slices: Seq[(Int, FileSlice)]
+  ): Iterator[((Int, FileSlice), BaseFileFooter)] =
+    slices.grouped(StoredKeyScan.FootersAtOnce).flatMap { some =>
+      val files = some.flatMap(_._2.base).map(base => storage.path(base.path) -> base.sizeBytes)
+      some.zip(BaseFileFooter.readAll(storage.conf, files))
+    }
 
   /** Pairs of a key and a file, above which reading the files' keys costs less. */
   private val MostTests = 20000000L

@@ -90,14 +90,18 @@ private[write] final case class StoredKeyScan(
       summary: BatchSummary,
       batch: KeyedBatch
   ): Option[RDD[InternalRow]] = {
-    val named      = slices.indices.filter(i => summary.names(slices(i).partitionPath)).map(i => (i, slices(i)))
-    val inLogs     = logKeys(slices)
-    val candidates = if (filters) FileFilters(session, table).select(named, batch, summary, inLogs) else named
+    val inLogs = logKeys(slices)
+    def mayHold(i: Int) = summary.names(slices(i).partitionPath) &&
+      (inLogs(i) || slices(i).base.forall(KnownRanges.mayHold(table.storage, _, summary.ranges)))
+    val possible   = slices.indices.filter(mayHold).map(i => (i, slices(i)))
+    val candidates = if (filters) FileFilters(session, table).select(possible, batch, summary, inLogs) else possible
     if (candidates.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(summary)
+      val ranges = new RangesRead
+      session.sparkContext.register(ranges)
       val reader =
-        new StoredKeyReader(columns, counting, order.byPath, inLogs, read, only, integerKey)
+        new StoredKeyReader(columns, counting, order.byPath, inLogs, read, ranges, only, integerKey)
       val bins = packed(candidates)
       val rows =
         Partitions.map(session.sparkContext.parallelize(bins, bins.size))(_.flatMap(reader.rows(_, shared)))
@@ -142,6 +146,9 @@ private[write] object StoredKeyScan {
   /** Ordinal of the first stored column. */
   final val FirstColumn = 2
 
+  /** Footers of base files that a task reads, and has in memory, at a time: if the files are small, those of all. */
+  private[tag] final val FootersAtOnce = 32
+
   val LiveColumn: StructField = StructField("__merganser_live", BooleanType, nullable = false)
 
   private val Key  = "__merganser_key"
@@ -155,6 +162,7 @@ private final class StoredKeyReader(
     byPath: Boolean,
     logKeys: Set[Int],
     read: CollectionAccumulator[Int],
+    ranges: RangesRead,
     only: Option[Set[Int]],
     integerKey: Option[StructField]
 ) extends Serializable {
@@ -171,22 +179,37 @@ private final class StoredKeyReader(
   /** The rows of a slice share one row object. */
   def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[BatchSummary]): Iterator[InternalRow] = {
     val mayMatch = batch.value.mayHaveKey.getOrElse((_: UTF8String) => true)
-    slices.iterator.flatMap { case (index, slice) =>
-      val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
-      // The footer does not cover keys that only logs have.
-      if (!logKeys(index) && footer.exists(!mayHold(_, batch.value))) Iterator.empty
-      else {
-        read.add(index)
-        val out = new StoredRow(index, slice, mayMatch)
-        counting match {
-          case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
-          case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
-          case StoredKeys.OfFiles(reader) if logKeys(index)      => merged(slice, reader, out, withDeleted = true)
-          case _ => footer.map(ofBase(slice, _, out, only.forall(_.contains(index)))).getOrElse(Iterator.empty)
-        }
+    slices.grouped(StoredKeyScan.FootersAtOnce).flatMap { some =>
+      val bases   = some.flatMap(_._2.base)
+      val files   = bases.map(base => storage.path(base.path) -> base.sizeBytes)
+      val footers = bases.zip(BaseFileFooter.readAll(storage.conf, files)).toMap
+      for ((base, footer) <- footers; min <- footer.minKey; max <- footer.maxKey)
+        ranges.add(KnownRanges.name(storage, base) -> ((min, max)))
+      some.iterator.flatMap { case (index, slice) =>
+        rows(index, slice, slice.base.map(footers), batch.value, mayMatch)
       }
     }
   }
+
+  private def rows(
+      index: Int,
+      slice: FileSlice,
+      footer: Option[BaseFileFooter],
+      batch: BatchSummary,
+      mayMatch: UTF8String => Boolean
+  ): Iterator[InternalRow] =
+    // The footer does not cover keys that only logs have.
+    if (!logKeys(index) && footer.exists(!mayHold(_, batch))) Iterator.empty
+    else {
+      read.add(index)
+      val out = new StoredRow(index, slice, mayMatch)
+      counting match {
+        case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
+        case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
+        case StoredKeys.OfFiles(reader) if logKeys(index)      => merged(slice, reader, out, withDeleted = true)
+        case _ => footer.map(ofBase(slice, _, out, only.forall(_.contains(index)))).getOrElse(Iterator.empty)
+      }
+    }
 
   private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean =
     batch.ranges.overlaps(footer.minKey, footer.maxKey) &&

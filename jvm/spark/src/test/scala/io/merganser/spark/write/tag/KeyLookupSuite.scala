@@ -96,18 +96,24 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     }
 
   test("ranges and filters of base files are read once, and an excluded file is not opened again") {
-    val path = faulty("t").toString
     val options = this.options(mergeOnRead = false, "k") ++
       Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")
-    for (file <- 0 until 6)
-      write(path, (0 until 20).map(i => Stored(s"k${i * 6 + file + 100}", 1, s"v$file", "p0", false)), "insert",
-        options)
-    def opens(keys: String*): Seq[Int] =
+    def loaded(name: String): String = {
+      val path = faulty(name).toString
+      for (file <- 0 until 6)
+        write(path, (0 until 20).map(i => Stored(s"k${i * 6 + file + 100}", 1, s"v$file", "p0", false)), "insert",
+          options)
+      path
+    }
+    def opens(path: String, keys: String*): Seq[Int] =
       FaultyFileSystem.recorded(lookUp(path, keys.map("p0" -> _), byPath = true, filters = true))
         .filter(_.matches("open .*\\.parquet")).groupBy(identity).values.map(_.size).toSeq.sorted
     // The range of each file includes the first key, and the filter of one; no range includes the other one.
-    assert(opens("k107").take(5) == Seq.fill(5)(1) && opens("k107").size == 6)
-    assert(opens("k999") == Seq.fill(6)(1))
+    val path = loaded("t")
+    assert(opens(path, "k107").take(5) == Seq.fill(5)(1) && opens(path, "k107").size == 6)
+    assert(opens(loaded("u"), "k999") == Seq.fill(6)(1))
+    // This process knows the ranges now.
+    assert(opens(path, "k999").isEmpty)
   }
 
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))

@@ -36,18 +36,18 @@ object FrameWrite {
       frame: DataFrame
   ): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
-    val exists  = TableConfig.exists(storage)
     Overwrites.requireAppend(session, mode, options)
     mode match {
       // It need not be a table that we can read.
       case SaveMode.Ignore | SaveMode.ErrorIfExists =>
+        val exists = TableConfig.exists(storage)
         if (!exists || Creation.isUnfinished(storage)) Some(create(session, storage, options, frame))
         else if (mode == SaveMode.Ignore) None
         else if (isRepetition(session, storage, options))
           Some(append(session, OpenTable.load(storage), options, frame))
         else throw MerganserException("TABLE_EXISTS", "path" -> path)
       case SaveMode.Append | SaveMode.Overwrite =>
-        val found = if (exists) Some(OpenTable.load(storage)).filterNot(_.isUnfinished) else None
+        val found = OpenTable.find(storage).filterNot(_.isUnfinished)
         Some(found.fold(create(session, storage, options, frame)) { table =>
           if (mode == SaveMode.Overwrite) overwrite(session, table, options, frame)
           else append(session, table, options, frame)

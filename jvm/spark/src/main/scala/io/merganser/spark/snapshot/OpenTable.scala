@@ -123,6 +123,11 @@ object OpenTable {
     new OpenTable(storage, config, timeline)
   }
 
+  /** The table at a location, if there is one. Throws otherwise as [[load]] does. */
+  def find(storage: Storage): Option[OpenTable] =
+    try Some(load(storage))
+    catch { case e: MerganserException if e.condition == "PATH_IS_NO_TABLE" => None }
+
   /** The absolute path: a relative one is resolved against the working directory of the file system. */
   def absolute(session: SparkSession, path: String): String =
     if (folder(path).isAbsolute) path else storage(session, path).basePath.toString

@@ -41,7 +41,7 @@ final class AttemptsSuite extends TableSuite with LocalSession {
   /** The result of a write in which, once it has begun, another is run to its end. */
   private def beside[T](other: => Any)(write: => T): T = {
     var result: Option[T] = None
-    FaultyFileSystem.interrupting("rename .* to .*inflight")({ other; () }) { result = Some(write) }
+    FaultyFileSystem.interrupting("create .*inflight")({ other; () }) { result = Some(write) }
     result.get
   }
 

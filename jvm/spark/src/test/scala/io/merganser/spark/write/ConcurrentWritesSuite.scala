@@ -58,7 +58,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
 
   /** Runs a write in which, once it has begun, another is run to its end; true if the first is refused for it. */
   private def isRefused(other: => Unit)(write: => Unit): Boolean =
-    try { FaultyFileSystem.interrupting("rename .* to .*inflight")(other)(write); false }
+    try { FaultyFileSystem.interrupting("create .*inflight")(other)(write); false }
     catch { case e: MerganserException if e.condition == "COMMIT_CONFLICT" => true }
 
   private def created(rows: String, more: (String, String)*): Map[String, String] = {

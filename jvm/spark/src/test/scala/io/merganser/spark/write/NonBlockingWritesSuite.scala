@@ -62,7 +62,7 @@ final class NonBlockingWritesSuite extends TableSuite with LocalSession {
 
   /** Runs a write in which, once it has begun, other work is done. */
   private def during(other: => Unit)(write: => Unit): Unit =
-    FaultyFileSystem.interrupting("rename .* to .*inflight")(other)(write)
+    FaultyFileSystem.interrupting("create .*inflight")(other)(write)
 
   private def refusal(work: => Unit): MerganserException = {
     def ours(e: Throwable): MerganserException = e match {

@@ -142,7 +142,7 @@ object CompactionSchedule {
     import table.{config, storage, timeline}
     val claim = Claim.begin(options.heartbeatMs.getOrElse(Heartbeats.IntervalMs))
     try {
-      new Markers(storage, found.requested).prepare()
+      new Markers(storage, found.requested).open()
       val file = Claim.file(config, found.requested, found.action)
       if (found.state == InstantState.Inflight) storage.delete(file)
       // Before the transaction, which starts the heartbeat: a heartbeat without a claim belongs to another engine.

@@ -48,7 +48,7 @@ private[table] final class LockedTable private (
   }
 
   private def create(name: String, content: Array[Byte]): Unit =
-    storage.createNew(config.timelineFile(name), content)
+    storage.createNewBesideOthers(config.timelineFile(name), content)
 }
 
 private[table] object LockedTable {

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Parallel, Storage}
 
 /**
  * The metadata table in `.hoodie/metadata`, which we do not maintain. A stale one would hide our commits from other
@@ -30,10 +30,10 @@ private[table] object MetadataTable {
 
   /** Call under the table lock. Properties change first: from then on readers ignore the folder. */
   def drop(storage: Storage, permits: Permits): Unit = {
-    val config = TableConfig.load(storage)
+    val (config, isThere) = Parallel.both(TableConfig.load(storage), storage.exists(Folder))
     requireDroppable(storage, config, permits)
     if (config.metadataPartitions.nonEmpty)
       TableConfig.updateUnderLock(storage, _ - TableConfig.MetadataPartitions - TableConfig.MetadataPartitionsInflight)
-    if (storage.exists(Folder)) { storage.deleteFolder(Folder); () }
+    if (isThere) { storage.deleteFolder(Folder); () }
   }
 }

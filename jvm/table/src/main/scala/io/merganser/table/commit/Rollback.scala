@@ -69,7 +69,7 @@ object Rollback {
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
     if (!isNeeded) Nil
     else
-      // Loaded after the listing: a running write is on the timeline before its marker folder exists.
+      // Loaded after the listing: a running write is on the timeline before its markers are open.
       LockedTable.unchecked(storage, options.access)((config, Timeline.load(storage, config))) { table =>
         import table.timeline
         val writes      = toRollBack(timeline)
@@ -235,8 +235,8 @@ object Rollback {
       mayHaveFiles: Boolean
   ): Seq[Marker] = {
     val markers = new Markers(storage, instant)
-    markers.close()
-    if (markers.exist)
+    val wasOpen = markers.close()
+    if (wasOpen || markers.exist)
       markers.all.filterNot { marker =>
         val isOwn = FileNames.instant(marker.fileName).contains(instant)
         if (config.version >= 8) !isOwn || storage.delete(marker.path)

@@ -53,6 +53,7 @@ object TableFeatures {
    * Refuses a table that a write would corrupt. Call before a write changes anything, under the table lock.
    *
    * @param finishesRestore whether the caller finishes restores and rollbacks of ours that stopped
+   * @param listed          the names in the table's folder, if it was listed under the lock
    * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY,
    *                            TABLE_FEATURE_UNREADABLE, METADATA_INDEX_PRESENT, METADATA_TABLE_PRESENT
    */
@@ -61,7 +62,8 @@ object TableFeatures {
       config: TableConfig,
       timeline: Timeline,
       permits: Permits,
-      finishesRestore: Boolean = false
+      finishesRestore: Boolean = false,
+      listed: Option[Set[String]] = None
   ): Unit = {
     TableProperties.requireWritable(storage, config, permits.unknownProperties)
     MetadataTable.requireDroppable(storage, config, permits)
@@ -70,7 +72,7 @@ object TableFeatures {
         "remedy" -> remedy)
     if (timeline.latestSchema.isDefined && timeline.history.isEmpty) requireNoVersions(storage, timeline)
     // One listing instead of one for each of the folders, which few tables have.
-    val folders             = storage.list(".hoodie").map(_.getPath.getName).toSet
+    val folders             = listed.getOrElse(TableFolder.names(storage))
     def has(folder: String) = folders(folder.split('/').last)
     if (has(Buckets)) {
       BucketMetadata.stored(storage, timeline).filterNot(found => isStored(found.layout, config)).foreach { _ =>

@@ -6,8 +6,11 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FileStatus
 
-/** The folder of a table that is to be created. */
+/** The folder of a table, also of one that is to be created. */
 object TableFolder {
+
+  /** The names of the files and folders in its folder of metadata. */
+  private[commit] def names(storage: Storage): Set[String] = storage.list(".hoodie").map(_.getPath.getName).toSet
 
   /**
    * Refuses a folder that is not a table but contains files: they would be mixed with the table's.

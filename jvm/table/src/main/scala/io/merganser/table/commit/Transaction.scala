@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import io.merganser.merge.{Causes, MerganserException}
 import io.merganser.table.file.{FileGroupId, Marker, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites}
-import io.merganser.table.properties.{BucketProperties, TableConfig}
+import io.merganser.table.properties.{BucketProperties, PropertiesFile, TableConfig}
 import io.merganser.table.rule.RecordedRule
 import io.merganser.table.settings.{TableAccess, WriteConfig}
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, StorageFailure}
@@ -62,10 +62,14 @@ final class Transaction private[table] (
    */
   def commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get || isDryRun) throw new IllegalStateException(s"write $instant of $storage has ended")
-    Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
+    // A partition has its metadata if a file group was found in it that the write replaces or appends to: whatever
+    // removes the partition replaces that group first, which is a conflict.
+    val known      = metadata.touched.filter(basis.listed.groups).map(_.partitionPath)
+    val partitions = metadata.stats.collect { case (partition, files) if files.nonEmpty => partition }.toSeq
+    Parallel.map(partitions.filterNot(known))(PartitionMetadata.write(storage, _, instant))
     val ofOtherAttempts  = if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata) else Nil
     val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
-    val known            = options.readAt.getOrElse(this.timeline)
+    val seen             = options.readAt.getOrElse(this.timeline)
     val keys             = new NewKeys(storage, config, instant, basis.newKeys, metadata)
     val transactions     = new AppTransactions.Before(this.timeline)
     val (completed, absent) =
@@ -75,8 +79,8 @@ final class Transaction private[table] (
         // With several writers, most of the comparison is done before the lock, so that others wait less.
         val ahead = if (options.heartbeatMs.isDefined) reloaded(this.timeline) else this.timeline
         if (options.heartbeatMs.isDefined) {
-          Conflicts.readAhead(options.opened.toSeq :+ known, ahead, instant, basis.listed)
-          keys.addedByOthers(known, ahead).foreach(reason => throw conflict(reason))
+          Conflicts.readAhead(options.opened.toSeq :+ seen, ahead, instant, basis.listed)
+          keys.addedByOthers(seen, ahead).foreach(reason => throw conflict(reason))
         }
         LockedTable.unchecked(storage, options.access)((config, reloaded(ahead))) { table =>
           val now = table.timeline
@@ -89,7 +93,7 @@ final class Transaction private[table] (
           val abandoned =
             if (run.isDefined || now.groupsInClustering.isEmpty) Set.empty[String]
             else ClusteringSchedule.abandoned(storage, config, now, options.clusteringExpiry).map(_.requested).toSet
-          requireNoConflict(known, now, metadata, touched, basis, keys, abandoned)
+          requireNoConflict(seen, now, metadata, touched, basis, keys, abandoned)
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           if (run.isEmpty)
@@ -238,7 +242,7 @@ final class Transaction private[table] (
       else CommitMetadataJson.encode(metadata, isReplace)
     table.lock.requireHeld()
     val file = config.timelineFile(InstantFile.completed(instant, completion, action))
-    try storage.createNew(file, content)
+    try storage.createNewBesideOthers(file, content)
     catch {
       // The write is committed if the file exists in spite of the failure.
       case NonFatal(e) => if (!appeared(file, e)) throw e
@@ -423,38 +427,28 @@ object Transaction {
     val content =
       if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
     def load(): Timeline = Timeline.load(storage, config, options.opened)
-    val (instant, timeline) = LockedTable.unchecked(storage, options.access)((config, load())) { table =>
-      TableFeatures.requireWritable(storage, requireSame(storage, config), table.timeline, options.access.permits)
+    val transaction = LockedTable.unchecked(storage, options.access)((config, load())) { table =>
+      val (names, read) = Parallel.both(TableFolder.names(storage), TableConfig.load(storage))
+      // There is a backup where an update of the properties was cut short.
+      val now = if (names(PropertiesFile.BackupName)) TableConfig.repair(storage) else read
+      requireSame(storage, config, now)
+      TableFeatures.requireWritable(storage, now, table.timeline, options.access.permits, listed = Some(names))
       val instant = table.announce(action, content)
-      // Under the lock: others consider a pending write without a heartbeat dead.
-      if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
-      (instant, table.timeline)
+      // Begins its heartbeat under the lock: others consider a pending write without one dead.
+      new Transaction(storage, config, instant, action, table.timeline, options)
     }
-    start(storage, config, instant, action, timeline, options)
-  }
-
-  /** The marker folder is created before the inflight file: an inflight write without one belongs to another engine. */
-  private[table] def start(
-      storage: Storage,
-      config: TableConfig,
-      instant: String,
-      action: Action,
-      timeline: Timeline,
-      options: Options
-  ): Transaction = {
-    val transaction = new Transaction(storage, config, instant, action, timeline, options)
+    // The markers are open before there is an inflight file: a write without either belongs to another engine.
     try {
-      transaction.markers.prepare()
-      storage.createNew(config.timelineFile(InstantFile.inflight(instant, action)), Array.emptyByteArray)
+      transaction.markers.open()
+      storage.createNewBesideOthers(config.timelineFile(InstantFile.inflight(transaction.instant, action)),
+        Array.emptyByteArray)
       transaction
     } catch {
       case NonFatal(e) => throw transaction.abandon(e)
     }
   }
 
-  /** @return the table's properties now */
-  private def requireSame(storage: Storage, config: TableConfig): TableConfig = {
-    val now = TableConfig.repair(storage)
+  private def requireSame(storage: Storage, config: TableConfig, now: TableConfig): Unit = {
     def conflict(reason: String) =
       throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
     if (now.version != config.version)
@@ -463,6 +457,5 @@ object Transaction {
       "hoodie.record.merge.mode", io.merganser.table.options.Options.RuleText.key)
       .find(key => now.properties.get(key) != config.properties.get(key))
       .foreach(key => conflict(s"the table got another '$key' meanwhile"))
-    now
   }
 }

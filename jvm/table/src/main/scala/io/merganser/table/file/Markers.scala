@@ -13,7 +13,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   private val folder = Markers.folder(instant)
 
   /** Beside the folder: other engines take each file in it for a marker. */
-  private val open = folder + Markers.Open
+  private val openFile = folder + Markers.Open
 
   /** To be called before the file is created. */
   def create(marker: Marker): Unit = storage.touch(file(marker))
@@ -31,26 +31,27 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   /** Those with this instant in the file's name: all except logs that this instant appended to in version 6. */
   private[table] def own: Seq[Marker] = all.filter(marker => FileNames.instant(marker.fileName).contains(instant))
 
+  /** Whether a file was announced; each write of ours that is open has a file beside the folder, too. */
   private[table] def exist: Boolean = storage.exists(folder)
 
   /**
    * Whether the write has been neither committed nor rolled back, by a file that no task creates: a marker that an
    * attempt creates later brings the folder back. A dry run is neither, and has no markers.
    */
-  private[table] def areOpen: Boolean = DiscardedFiles.are(storage) || storage.exists(open)
+  private[table] def areOpen: Boolean = DiscardedFiles.are(storage) || storage.exists(openFile)
 
   /** Whether a marker is there: those of a write go when it is committed or rolled back. */
   private[table] def has(marker: Marker): Boolean = DiscardedFiles.are(storage) || storage.exists(file(marker))
 
-  private[table] def prepare(): Unit = {
-    storage.makeFolder(folder)
-    storage.touch(open)
-  }
+  /** The folder comes with its first marker. */
+  private[table] def open(): Unit = storage.touch(openFile)
 
   /**
    * From now on no attempt announces a file that stays: to be called before the markers are listed for the last time.
+   *
+   * @return whether the write was open
    */
-  private[table] def close(): Unit = { storage.delete(open); () }
+  private[table] def close(): Boolean = storage.delete(openFile)
 
   /** To be called once the write is closed. */
   private[table] def deleteAll(): Unit = { storage.deleteFolder(folder); () }

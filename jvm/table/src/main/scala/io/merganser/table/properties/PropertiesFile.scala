@@ -21,6 +21,9 @@ private[table] object PropertiesFile {
   val Backup   = ".hoodie/hoodie.properties.backup"
   val Checksum = "hoodie.table.checksum"
 
+  /** Of the backup, without its folder. */
+  val BackupName: String = Backup.split('/').last
+
   private val Attempts = 10
   private val PauseMs  = 50L
 

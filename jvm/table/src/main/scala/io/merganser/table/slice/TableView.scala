@@ -158,9 +158,13 @@ final class TableView private (
    */
   def orphans(partition: String): Seq[BaseFile] = {
     val pending = timeline.pending.map(_.requested).toSet
-    val groups  = slices(partition).map(_.fileId).toSet
-    listing(partition).flatMap(base(partition, _))
-      .filter(f => groups(f.fileId) && !timeline.isCompleted(f.instant) && !pending(f.instant))
+    val unknown = listing(partition).flatMap(base(partition, _))
+      .filter(f => !timeline.isCompleted(f.instant) && !pending(f.instant))
+    if (unknown.isEmpty) Nil
+    else {
+      val groups = slices(partition).map(_.fileId).toSet
+      unknown.filter(f => groups(f.fileId))
+    }
   }
 
   private def base(partition: String, file: ListedFile): Option[BaseFile] =

@@ -3,6 +3,7 @@ package io.merganser.table.storage
 import java.util.concurrent.{Callable, ExecutionException, Executors}
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 /** Storage operations in parallel: each is slow in an object store, and there may be thousands. */
 private[table] object Parallel {
@@ -13,6 +14,18 @@ private[table] object Parallel {
 
   /** In the order of the input; the first failure is thrown as it is. */
   def map[A, B](input: Seq[A])(f: A => B): Seq[B] = map(input, Threads)(f)
+
+  /** Two results, the second one computed in another thread; a failure is thrown as it is, when both have ended. */
+  def both[A, B](first: => A, second: => B): (A, B) = {
+    val pool = Executors.newSingleThreadExecutor()
+    try {
+      val other = pool.submit(new Callable[B] { override def call(): B = second })
+      val own   = Try(first)
+      val found = Try(other.get)
+      (own.get, found.get)
+    } catch { case e: ExecutionException => throw e.getCause }
+    finally { pool.shutdownNow(); () }
+  }
 
   /** @param step the name of this step where the progress of an operation is shown */
   def map[A, B](input: Seq[A], step: String)(f: A => B): Seq[B] =

@@ -125,22 +125,32 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
    *
    * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
    */
-  def createNew(relative: String, bytes: Array[Byte]): Unit =
-    if (isLocal) linkLocally(relative, bytes) { (unpublished, file) => Files.move(unpublished, file); () }
-    else {
-      if (exists(relative)) throw alreadyThere(relative)
-      if (createsConditionally) writeConditionally(path(relative), bytes)
-      else if (Storage.AppearsOnClose.contains(fs.getUri.getScheme)) write(path(relative), bytes, overwrite = false)
-      else renameToNew(relative, bytes)
-    }
+  def createNew(relative: String, bytes: Array[Byte]): Unit = createNew(relative, bytes, makesFolder = true)
 
-  private def renameToNew(relative: String, bytes: Array[Byte]): Unit = unpublished(bytes) { written =>
-    fs.mkdirs(path(relative).getParent)
-    if (!fs.rename(written, path(relative))) {
-      if (exists(relative)) throw alreadyThere(relative)
-      throw new IOException(s"cannot rename $written to ${path(relative)}")
-    }
+  /** As [[createNew]], in a folder that has had a file: it need not be made where files are renamed. */
+  private[table] def createNewBesideOthers(relative: String, bytes: Array[Byte]): Unit =
+    createNew(relative, bytes, makesFolder = false)
+
+  private def createNew(relative: String, bytes: Array[Byte], makesFolder: Boolean): Unit = {
+    val appearsOnClose = Storage.AppearsOnClose.contains(fs.getUri.getScheme)
+    // Where it fails if the file exists, and shows no half of the content: an empty file has no halves.
+    def isOneStep = if (appearsOnClose) createsExclusively() else bytes.isEmpty
+    if (isLocal) linkLocally(relative, bytes) { (unpublished, file) => Files.move(unpublished, file); () }
+    else if (createsConditionally) writeConditionally(path(relative), bytes)
+    else if (isOneStep) write(path(relative), bytes, overwrite = false)
+    else if (exists(relative)) throw alreadyThere(relative)
+    else if (appearsOnClose) write(path(relative), bytes, overwrite = false)
+    else renameToNew(relative, bytes, makesFolder)
   }
+
+  private def renameToNew(relative: String, bytes: Array[Byte], makesFolder: Boolean): Unit =
+    unpublished(bytes) { written =>
+      if (makesFolder) fs.mkdirs(path(relative).getParent)
+      if (!fs.rename(written, path(relative))) {
+        if (exists(relative)) throw alreadyThere(relative)
+        throw new IOException(s"cannot rename $written to ${path(relative)}")
+      }
+    }
 
   /** Writes a file under a name that nobody reads, for `publish` to rename; removes it if that fails. */
   private def unpublished(bytes: Array[Byte])(publish: Path => Unit): Unit = {
@@ -187,7 +197,7 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
     else if (createsConditionally) writeConditionally(path(relative), bytes)
     else if (!renamesAtomically) write(path(relative), bytes, overwrite = false)
     else if (exists(relative)) throw alreadyThere(relative)
-    else renameToNew(relative, bytes)
+    else renameToNew(relative, bytes, makesFolder = true)
 
   /** Whether a rename is one step that fails where the target exists, or that replaces it, as requested: HDFS. */
   @transient private lazy val renamesAtomically: Boolean =

@@ -36,9 +36,69 @@ object BucketIndex {
       if (b == ',') hasComma = true else if (b == ':') hasColon = true
       i += 1
     }
-    if (!isAscii || hasComma && hasColon) bucket(recordKey.toString, hashFields, buckets)
+    if (!isAscii) bucket(recordKey.toString, hashFields, buckets)
+    else if (hasComma && hasColon) (hashOfParts(recordKey.getBytes, hashFields) & Int.MaxValue) % buckets
     else (31 + hash & Int.MaxValue) % buckets
   }
+
+  /** The hash of [[hashed]] for an ASCII key with a comma and a colon. */
+  private def hashOfParts(key: Array[Byte], hashFields: Seq[String]): Int = {
+    var hash     = 1
+    var isHashed = false
+    var position = 0
+    while (position < key.length) {
+      val colon = indexOf(key, ':', position)
+      val comma = endOfValue(key, colon, indexOf(key, ':', colon + 1))
+      val end   = if (comma < 0) key.length else comma
+      if (isAny(key, position, colon, hashFields)) {
+        isHashed = true
+        val isEmpty = isAt(key, colon + 1, end, NullPart) || isAt(key, colon + 1, end, EmptyPart)
+        hash = 31 * hash + (if (isEmpty) 0 else hashOf(key, colon + 1, end))
+      }
+      position = if (comma < 0) end else comma + 1
+    }
+    if (isHashed) hash else 31 + hashOf(key, 0, key.length)
+  }
+
+  /** As `String.hashCode`. */
+  private def hashOf(key: Array[Byte], from: Int, until: Int): Int = {
+    var hash = 0
+    var i    = from
+    while (i < until) {
+      hash = 31 * hash + key(i)
+      i += 1
+    }
+    hash
+  }
+
+  private def isAny(key: Array[Byte], from: Int, until: Int, texts: Seq[String]): Boolean = {
+    val each  = texts.iterator
+    var found = false
+    while (!found && each.hasNext) found = isAt(key, from, until, each.next())
+    found
+  }
+
+  private def isAt(key: Array[Byte], from: Int, until: Int, text: String): Boolean =
+    until - from == text.length && {
+      var i = 0
+      while (i < text.length && key(from + i) == text.charAt(i)) i += 1
+      i == text.length
+    }
+
+  /** -1 if there is none. */
+  private def indexOf(key: Array[Byte], char: Char, from: Int): Int = {
+    var i = from
+    while (i < key.length && key(i) != char) i += 1
+    if (i < key.length) i else -1
+  }
+
+  @tailrec private def endOfValue(key: Array[Byte], colon: Int, nextColon: Int): Int =
+    if (nextColon < 0) -1
+    else {
+      var comma = nextColon
+      while (comma > colon && key(comma) != ',') comma -= 1
+      if (comma > colon) comma else endOfValue(key, colon, indexOf(key, ':', nextColon + 1))
+    }
 
   /**
    * The strings that are hashed; null for a null value.
@@ -72,8 +132,11 @@ object BucketIndex {
     }
 
   private def value(encoded: String): String = encoded match {
-    case "__null__"  => null
-    case "__empty__" => ""
-    case other       => other
+    case NullPart  => null
+    case EmptyPart => ""
+    case other     => other
   }
+
+  private val NullPart  = "__null__"
+  private val EmptyPart = "__empty__"
 }

@@ -1,7 +1,10 @@
 package io.merganser.table.index
 
+import io.merganser.merge.Histories
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
+
+import scala.util.Random
 
 class BucketIndexSuite extends AnyFunSuite {
 
@@ -32,5 +35,15 @@ class BucketIndexSuite extends AnyFunSuite {
       assert((0 until 7).contains(bucket(s"key-$i", "id", 7)))
       assert((0 until 7).contains(bucket(s"schlüssel-$i-€😀", "id", 7)))
     }
+  }
+
+  test("composite keys with any values have the same bucket as text and as bytes") {
+    val seed   = Histories.seed
+    val random = new Random(seed)
+    val parts  = Seq("a", "b", "c", ":", ":", ",", ",", "1", "__null__", "__empty__", "é", "a:", ",b:")
+    withClue(s"seed $seed: ")((0 until 20000).foreach { _ =>
+      val key = Seq.fill(random.nextInt(10))(parts(random.nextInt(parts.size))).mkString
+      bucket(key, Seq("a", "b", "a,b", "x", "é")(random.nextInt(5)), 1000003)
+    })
   }
 }

@@ -14,16 +14,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from places import TESTS
 from pyspark.sql.functions import udf
 
 from interop import hudi_rs
 from interop.frames import Schema, frame_of
-from interop.hudi_engine import HudiEngine, HudiError
+from interop.hudi_engine import META_COLUMNS, HudiEngine, HudiError
 from interop.hudi_session import table_properties
 from interop.merganser_engine import MerganserEngine
-from interop.values import sort_rows
+from interop.values import encode_arrow, encode_spark, sort_rows
 from merganser import MerganserError, Table
 
 pytestmark = pytest.mark.e2e
@@ -214,6 +215,37 @@ def test_every_reader_and_hudis_compaction_keep_null_elements_of_our_lists(
     hudi.upsert(table, schema, [changed])
     hudi.compact(table)
     assert_all_read(ours, hudi, table, [stays, changed])
+
+
+def test_decimals_with_and_without_dictionaries_come_through_in_every_reader_and_in_a_compaction_of_hudi(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "decimals"
+    schema = "id int, small decimal(9,2), middle decimal(15,2), large decimal(38,10), many decimal(18,2), ts bigint"
+
+    def row(number: int, ts: int = 10) -> list[Any]:
+        large = None if number % 3 == 0 else f"{number % 4 + 1}.0000000001"
+        return [number, f"{number % 5}.25", f"-{number % 7 + 1}.50", large, f"{number * 10**13 + 7}.01", ts]
+
+    rows = [row(number) for number in range(1, 201)]
+    ours.upsert(table, schema, rows, **settings("decimals", MOR, "id", ordering="ts"))
+    (file,) = table.glob("*.parquet")
+    columns = [pq.ParquetFile(file).metadata.row_group(0).column(i) for i in range(5, 11)]
+    has_dictionary = {column.path_in_schema: column.has_dictionary_page for column in columns}
+    assert [name for name, has in has_dictionary.items() if has and name != "ts"] == ["small", "middle", "large"]
+    known = {"PLAIN", "PLAIN_DICTIONARY", "RLE", "BIT_PACKED"}
+    assert {name for column in columns for name in column.encodings} <= known
+    plain = ours.spark.read.parquet(str(file)).drop(*META_COLUMNS).collect()
+    assert sort_rows([encode_spark(value) for value in row] for row in plain) == sort_rows(rows)
+    filtered = ours.spark.read.parquet(str(file)).where("small = 4.25 AND large IS NOT NULL").count()
+    assert filtered == sum(1 for row in rows if row[1] == "4.25" and row[3] is not None)
+    arrow = pq.read_table(file).drop_columns(list(META_COLUMNS)).to_pylist()
+    assert sort_rows([encode_arrow(value) for value in row.values()] for row in arrow) == sort_rows(rows)
+    assert_all_read(ours, hudi, table, rows)
+    changed = [[2, "9.99", "8.88", "7.0000000007", "6.66", 11]]
+    hudi.upsert(table, schema, changed)
+    hudi.compact(table)
+    assert_all_read(ours, hudi, table, [row for row in rows if row[0] != 2] + changed)
 
 
 def assert_all_read(ours: MerganserEngine, hudi: HudiEngine, table: Path, rows: list[list[Any]]) -> None:

@@ -6,9 +6,9 @@ import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.StoredOutput
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.crypto.EncryptionPropertiesFactory
 import org.apache.parquet.hadoop.ParquetWriter
-import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.io.OutputFile
 import org.apache.spark.sql.catalyst.InternalRow
@@ -162,30 +162,21 @@ private[table] final class RowParquetWriter(
     options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.divisible(expectedKeys, rate) }
   )
 
-  private[this] val writer: ParquetWriter[InternalRow] = new RowParquetWriter.Builder(file,
-    new RowWriteSupport(schema, keys, entries))
-    .withConf(conf)
-    .withCompressionCodec(CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)))
-    .withRowGroupSize(options.rowGroupBytes)
-    .withPageSize(options.pageBytes)
-    .withDictionaryEncoding(options.dictionary)
-    // All values are distinct: Parquet would build dictionaries only to discard them.
-    .withDictionaryEncoding(MetaColumns.RecordKey, false)
-    .withDictionaryEncoding(MetaColumns.CommitSeqno, false)
-    .build()
+  private[this] val writer = new RowGroupWriter(conf, file, new RowWriteSupport(schema, keys, entries),
+    CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)), options.rowGroupBytes,
+    ParquetProperties.builder()
+      .withPageSize(options.pageBytes)
+      .withDictionaryEncoding(options.dictionary)
+      // All values are distinct: Parquet would build dictionaries only to discard them.
+      .withDictionaryEncoding(MetaColumns.RecordKey, false)
+      .withDictionaryEncoding(MetaColumns.CommitSeqno, false)
+      .withValuesWriterFactory(new ColumnEncodings)
+      .build(),
+    RowWriteSupport.Repeated)
 
   def write(row: InternalRow): Unit = writer.write(row)
 
-  def estimatedBytes: Long = writer.getDataSize
+  def estimatedBytes: Long = writer.estimatedBytes
 
   def close(): Unit = writer.close()
-}
-
-private object RowParquetWriter {
-
-  final class Builder(file: OutputFile, support: WriteSupport[InternalRow])
-      extends ParquetWriter.Builder[InternalRow, Builder](file) {
-    override protected def self(): Builder                                                 = this
-    override protected def getWriteSupport(conf: Configuration): WriteSupport[InternalRow] = support
-  }
 }

@@ -2,6 +2,7 @@
 package io.merganser.table.base
 
 import io.merganser.table.avro.{DecimalBytes, Milliseconds}
+import io.merganser.table.schema.MetaColumns
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.api.WriteSupport.{FinalizedWriteContext, WriteContext}
@@ -10,6 +11,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Writes rows as Parquet columns with the schema of [[BaseFileSchema]], passing record keys to `keys`.
@@ -21,7 +23,7 @@ private[base] final class RowWriteSupport(
     keys: KeyTracker,
     entries: () => Map[String, String]
 ) extends WriteSupport[InternalRow] {
-  import RowWriteSupport.ColumnWriter
+  import RowWriteSupport._
 
   private[this] val names: Array[String]         = schema.fieldNames
   private[this] var consumer: RecordConsumer     = _
@@ -38,7 +40,7 @@ private[base] final class RowWriteSupport(
 
   override def prepareForWrite(consumer: RecordConsumer): Unit = {
     this.consumer = consumer
-    columns = schema.fields.map(column)
+    columns = schema.fields.map(field => if (Repeated(field.name)) new RepeatedColumn else column(field))
     if (keys.ordinal >= 0) {
       columns(keys.ordinal) = new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = {
@@ -119,6 +121,20 @@ private[base] final class RowWriteSupport(
     case other          => throw new IllegalStateException(s"type ${other.catalogString} cannot be written")
   }
 
+  /** One object for equal values that follow each other. */
+  private final class RepeatedColumn extends ColumnWriter {
+    private[this] var last: UTF8String = _
+    private[this] var value: Binary    = _
+    override def write(row: SpecializedGetters, i: Int): Unit = {
+      val next = row.getUTF8String(i)
+      if (next != last) {
+        last = next.copy()
+        value = Binary.fromConstantByteArray(last.getBytes)
+      }
+      consumer.addBinary(value)
+    }
+  }
+
   private final class DecimalColumn(dataType: DecimalType) extends ColumnWriter {
     private[this] val precision = dataType.precision
     private[this] val scale     = dataType.scale
@@ -191,7 +207,10 @@ private[base] final class RowWriteSupport(
   }
 }
 
-private object RowWriteSupport {
+private[base] object RowWriteSupport {
+
+  /** Columns whose rows have the same value again and again. */
+  val Repeated: Set[String] = Set(MetaColumns.CommitTime, MetaColumns.PartitionPath, MetaColumns.FileName)
 
   /** Writes the non-null value at an index of a row or array. */
   abstract class ColumnWriter {

@@ -9,7 +9,6 @@ import io.merganser.table.timeline.Action
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -36,7 +35,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     // Buckets of the slices that store tagged keys.
     val ofSlices =
       if (columns == incoming.tagged) Some(slices.listed.map(places.bucketOf(_, table).getOrElse(-1)).toArray) else None
-    val shuffle = shuffled(placed(source, places, ofSlices, tasks, paths), columns, tasks)
+    val shuffle = shuffled(placed(source, columns, places, ofSlices, tasks, paths), columns, tasks)
     val written = shuffle.run()
     val used    = paths.value
     if (!transaction.isDryRun) places.store(used)
@@ -44,7 +43,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     val existing = session.sparkContext.broadcast(places.byBucket(listed, table))
     val isLogged = config.isMergeOnRead
     val shared   = if (settings.nonBlocking) Some(new SharedBuckets(table.timeline.replacedGroups)) else None
-    writeGroups(written, columns, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
+    writeGroups(written, columns, Seq(MetaColumns.PartitionPath, PlacedRow.Group)) { (path: UTF8String, bucket: Int) =>
       existing.value.get((path, bucket)) match {
         case Some(slice)              => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
         case None if shared.isDefined => shared.get.first(path.toString, bucket, instant)
@@ -67,6 +66,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
   /** @param ofSlices buckets of the slices that rows are tagged with; None if they are not tagged */
   private def placed(
       rows: RDD[InternalRow],
+      columns: StructType,
       places: BucketPlaces,
       ofSlices: Option[Array[Int]],
       tasks: Int,
@@ -77,8 +77,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     val tag              = incoming.rows.length
     val found            = ofSlices.orNull
     Partitions.map(rows) { it =>
-      val extra  = new GenericInternalRow(2)
-      val joined = new JoinedRow
+      val placed = new PlacedRow(columns)
 
       var last: UTF8String          = null
       var buckets: PartitionBuckets = null
@@ -92,9 +91,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
         val slice  = if (found == null) -1 else row.getInt(tag)
         val stored = if (slice < 0) -1 else found(slice)
         val bucket = if (stored >= 0) stored else buckets.of(row.getUTF8String(key))
-        extra.update(0, bucket)
-        extra.update(1, salts(((path.hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
-        joined(row, extra)
+        placed(row, bucket, salts(((path.hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
       }
     }
   }

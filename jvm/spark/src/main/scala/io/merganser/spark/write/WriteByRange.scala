@@ -1,46 +1,57 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.write.merge.WrittenGroup
+import io.merganser.spark.write.merge.{GroupTargets, WrittenGroup}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.file.FileNames
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.TaskContext
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
-import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
+import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Bulk insert: rows are ordered by partition and key, and each task writes files of its own. */
 private[write] final case class WriteByRange(tasks: WriteTasks) {
-  import tasks.{session, settings, incoming, transaction, writeStep}
+  import tasks.{config, keyOrder, session, settings, transaction, writeStep}
 
   def write(rows: DataFrame): Seq[WrittenGroup] = {
-    val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
-    // Ranges come from a sample of the rows, which takes a job over all of them.
-    if (tasks == 1) byRange(rows, tasks)
-    else {
-      val once = this.tasks.persisted(rows.queryExecution.toRdd, rows.schema)
-      byRange(SparkBridge.internalCreateDataFrame(session, once.rows, rows.schema), tasks)
+    val columns = RowShuffle.columns(rows.schema)
+    val by      = Seq(MetaColumns.PartitionPath, MetaColumns.RecordKey)
+    val sorted  = RowShuffle.sorted(session, ranged(rows, columns, by), columns, order(columns))
+    Partitions.collect(sorted)(writeStep(GroupTargets.Single, target).run)
+  }
+
+  private def target: (UTF8String, Int) => FileGroupTarget = {
+    val instant = transaction.instant
+    (path, _) => {
+      val partition = path.toString
+      FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None,
+        isLog = false)
     }
   }
 
-  private def byRange(rows: DataFrame, tasks: Int): Seq[WrittenGroup] = {
-    val instant = transaction.instant
-    val sorted = rows
-      .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
-      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, WriteRow.Arrival.name)
-    val group = new GenericInternalRow(Array[Any](0))
-    val step = writeStep(incoming.rows.length,
-      (path: UTF8String, _: Int) => {
-        val partition = path.toString
-        FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None,
-          isLog = false)
-      })
-    Partitions.collect(sorted.queryExecution.toRdd) { it =>
-      val joined = new JoinedRow
-      step.run(it.map(row => joined(row, group)))
+  /** The rows in ranges of partition and key. These come from a sample, which takes a job over the keys of all rows. */
+  private def ranged(rows: DataFrame, columns: Seq[Attribute], by: Seq[String]): RDD[InternalRow] = {
+    val count  = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
+    val values = by.map(RowShuffle.column(columns, _))
+    if (count == 1) RowShuffle.ranges(session, rows.queryExecution.toRdd, columns, values, count)
+    else KeyRanges.columns(rows, by) match {
+      case Some(pairs) =>
+        val salt = KeyRanges.sampled(session, pairs, count).of(values.head, values.last)
+        RowShuffle(session, rows.queryExecution.toRdd, columns, Seq(salt), count).rows
+      case None =>
+        val once = tasks.persisted(rows.queryExecution.toRdd, rows.schema)
+        RowShuffle.ranges(session, once.rows, columns, values, count)
     }
+  }
+
+  private def order(columns: Seq[Attribute]): Seq[Expression] = {
+    val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
+    val number  = if (config.partitionFields.isEmpty) Seq(keyOrder.of(Literal(0), key)) else Nil
+    val arrival = RowShuffle.column(columns, WriteRow.Arrival.name)
+    number ++ Seq(RowShuffle.column(columns, MetaColumns.PartitionPath), key, arrival)
   }
 }

@@ -10,7 +10,6 @@ import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -60,15 +59,13 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       val width            = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
       val salts            = DirectPartitions.salts(placement.targets.length)
+      val before           = columns
       val placed = Partitions.map[InternalRow, InternalRow](tagged.rows) { it =>
         val place  = shared.value
-        val extra  = new GenericInternalRow(2)
-        val joined = new JoinedRow
+        val placed = new PlacedRow(before)
         it.map { row =>
           val group = place.group(row.getInt(width), row.getUTF8String(partition), row.getUTF8String(key))
-          extra.update(0, group)
-          extra.update(1, salts(group))
-          joined(row, extra)
+          placed(row, group, salts(group))
         }
       }
       // A task has one group, so no column has to separate groups.

@@ -22,9 +22,9 @@ import io.merganser.table.slice.{SliceReader, SliceVersions}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
-import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
 
@@ -106,7 +106,7 @@ private[write] final case class WriteTasks(
    * @param before the other columns
    */
   private[write] def shuffled(placed: RDD[InternalRow], before: StructType, tasks: Int): RowShuffle = {
-    val columns = WriteTasks.attributes(before)
+    val columns = RowShuffle.columns(PlacedRow.schema(before))
     RowShuffle(session, placed, columns, Seq(columns.last), tasks)
   }
 
@@ -118,11 +118,17 @@ private[write] final case class WriteTasks(
   private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
       target: (UTF8String, Int) => FileGroupTarget
   ): Seq[WrittenGroup] = {
-    val columns = WriteTasks.attributes(before)
+    val columns = RowShuffle.columns(PlacedRow.schema(before))
     val order   = (byGroup ++ Seq(MetaColumns.RecordKey, WriteRow.Arrival.name)).map(RowShuffle.column(columns, _))
-    val step    = writeStep(before.length, target)
-    Partitions.collect(RowShuffle.sorted(session, rows, columns, order))(step.run)
+    val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
+    val group   = if (byGroup.isEmpty) Literal(0) else RowShuffle.column(columns, PlacedRow.Group)
+    // The groups of several partitions have no order of their numbers alone.
+    val number = if (byGroup.isEmpty || config.partitionFields.isEmpty) Seq(keyOrder.of(group, key)) else Nil
+    val step   = writeStep(before.length, target)
+    Partitions.collect(RowShuffle.sorted(session, rows, columns, number ++ order))(step.run)
   }
+
+  private[write] val keyOrder: KeyOrder = KeyOrder(config, schema)
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
     new GroupWriter(writer, incoming, compiled, phases, GroupTargets(groupOrdinal, target), toLogs, table.rowKey,
@@ -156,13 +162,4 @@ private[write] final case class WriteTasks(
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty,
       new SliceVersions(keyReader.input))
   }
-}
-
-private[write] object WriteTasks {
-  val Group = "__merganser_group"
-  val Salt  = "__merganser_salt"
-
-  /** Columns of rows with the number of their file group, and the salt that maps it to its task. */
-  private def attributes(before: StructType): Seq[Attribute] =
-    RowShuffle.columns(StructType(before ++ Seq(Group, Salt).map(StructField(_, IntegerType, nullable = false))))
 }

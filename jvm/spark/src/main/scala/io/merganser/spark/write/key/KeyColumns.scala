@@ -56,12 +56,7 @@ object KeyColumns {
 
   def recordKey(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val fields = config.recordKeyFields
-    val named = KeyGenerator.stored(config) match {
-      case KeyGenerator.Complex      => form.namedSingleKey
-      case KeyGenerator.GlobalDelete => true
-      case _                         => false
-    }
-    val single = fields.size == 1 && !named
+    val single = isPlain(config, form)
     val values = fields.map(field => asString(schema, field, form))
     val absent = values.map(t => t.isNull || t === lit("")).reduce(_ && _)
     val key =
@@ -72,6 +67,21 @@ object KeyColumns {
       }
     when(absent, lit(null).cast(StringType)).otherwise(key)
   }
+
+  /** Whether a record key is the value of one column, without its name. */
+  private def isPlain(config: TableConfig, form: KeyForm): Boolean = {
+    def named = KeyGenerator.stored(config) match {
+      case KeyGenerator.Complex      => form.namedSingleKey
+      case KeyGenerator.GlobalDelete => true
+      case _                         => false
+    }
+    config.recordKeyFields.size == 1 && !named
+  }
+
+  /** What all record keys of the table begin with; empty if that depends on their values. */
+  private[write] def start(config: TableConfig): String =
+    if (config.recordKeyFields.isEmpty || isPlain(config, KeyForm.of(config))) ""
+    else s"${config.recordKeyFields.head}:"
 
   /**
    * The partition path, relative to the table; empty for a table without partitions.

@@ -69,10 +69,17 @@ final case class LogWrites(
 /**
  * The file groups of rows.
  *
- * @param ordinal of the column with the number of a row's file group
+ * @param ordinal of the column with the number of a row's file group; [[GroupTargets.Single]] if each partition path of
+ *                a task has one group, which has the number 0
  * @param of      the file group of a (partition path, group number)
  */
 final case class GroupTargets(ordinal: Int, of: (UTF8String, Int) => FileGroupTarget)
+
+object GroupTargets {
+
+  /** In place of an ordinal. */
+  final val Single = -1
+}
 
 /**
  * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of
@@ -252,7 +259,7 @@ private final class GroupedRows(
 
   def partitionPath: UTF8String = ahead.getUTF8String(incoming.partitionOrdinal)
 
-  def group: Int = ahead.getInt(groupOrdinal)
+  def group: Int = if (groupOrdinal == GroupTargets.Single) 0 else ahead.getInt(groupOrdinal)
 
   def openGroup(): VersionCursor = {
     if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal)
@@ -275,6 +282,6 @@ private final class GroupedRows(
     }
 
     private def isOwn: Boolean =
-      ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
+      GroupedRows.this.group == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
   }
 }

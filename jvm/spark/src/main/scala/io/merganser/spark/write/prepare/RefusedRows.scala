@@ -2,7 +2,7 @@ package io.merganser.spark.write.prepare
 
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.functions.when
 import org.apache.spark.sql.merganser.SparkBridge
@@ -46,6 +46,12 @@ private[write] final case class Requirement(
 
 private[write] object RefusedRows {
   val Shown = 10
+
+  /** Whether the expression is the failure of a row that does not pass. */
+  def isRefusal(expression: Expression): Boolean = expression match {
+    case call: StaticInvoke => call.staticObject == RefusedRows.getClass
+    case _                  => false
+  }
 
   /** @throws MerganserException always */
   def refuse(condition: UTF8String, table: UTF8String, column: UTF8String, row: UTF8String): UTF8String =

@@ -79,10 +79,10 @@ def generate(
         return paths[-1]
 
     def result() -> tuple[int, int]:
-        return checksum(_merged(spark.read.parquet(table, *paths)))
+        return checksum(merged(spark.read.parquet(table, *paths)))
 
     several = [written(_changes(stored, number)) for number in range(1, batches + 1)]
-    merged = result()
+    merged_by_batches = result()
     statement = Batch(written(_changes(stored, batches + 1)), result())
     few = Batch(written(_few(stored, batches + 2)), result())
     one_partition = None
@@ -93,7 +93,7 @@ def generate(
         schema=stored.schema,
         batches=several,
         loaded=checksum(stored),
-        merged=merged,
+        merged=merged_by_batches,
         statement=statement,
         few=few,
         one_partition=one_partition,
@@ -156,7 +156,7 @@ def _new_values(number: int) -> dict[str, Column]:
     }
 
 
-def _merged(versions: DataFrame) -> DataFrame:
+def merged(versions: DataFrame) -> DataFrame:
     """Of each key the version with the largest ordering value, by plain Spark."""
     whole = F.struct(*versions.columns)
     return versions.groupBy(*KEY).agg(F.max_by(whole, ORDERING).alias("row")).select("row.*")

@@ -41,7 +41,8 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
     It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench services` does
     so with cleans, archivings and compactions, `./dev bench changes` with incremental reads, change data and streams,
     beside Hudi too. `./dev bench peers` compares with Hudi, Delta Lake, Iceberg and Paimon, whose jars it fetches.
-    `./dev bench merge` times the merge loop alone, on the default line.
+    `./dev bench scale` compares two workers of a cluster with one, and a skewed batch with an even one. `./dev bench
+    merge` times the merge loop alone, on the default line.
     """
     if rest[:1] == ["merge"]:
         bench_merge(rest[1:])
@@ -51,7 +52,7 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
         variables = environment.variables(PYTHONPATH=str(ROOT / "benchmarks"))
         replace_by([environment.python, "-m", "peers.run", *rest[1:]], variables)
     script = "benchmarks/bench.py"
-    if rest[:1] in (["services"], ["changes"]):
+    if rest[:1] in (["services"], ["changes"], ["scale"]):
         script, rest = f"benchmarks/{rest[0]}.py", rest[1:]
     variables = {}
     if script == "benchmarks/changes.py" and environment.line == HUDI_LINE and "--without-hudi" not in rest:

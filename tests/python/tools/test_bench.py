@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -55,6 +56,18 @@ def test_a_tiny_run_measures_each_operation_on_each_table_and_checks_the_rows(
     assert run.data.merged[0] > rows, "some rows are new"
     with pytest.raises(bench.WrongResult, match="here: "):
         bench.require(_Holding(spark.read.parquet(run.data.table)), run.data.merged, "here")
+
+
+def test_a_tiny_run_on_a_cluster_compares_workers_and_batches_and_checks_the_rows() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "scale.py"), "--scale", "0.001", "--repetitions", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "WRONG RESULT" not in done.stderr
+    lines = [line.split("|")[1:3] for line in done.stdout.splitlines() if line.startswith("| ")]
+    found = [tuple(cell.strip() for cell in line) for line in lines]
+    both = ["bulk load", "upsert of 5 %", "snapshot read, all columns"]
+    expected = {(work, kind) for work in both for kind in ("cow-simple", "mor-bucket")} | {("compaction", "mor-bucket")}
+    assert expected <= set(found), done.stdout + done.stderr[-3000:]
+    assert found.count(("upsert of 5 %", "cow-simple")) == 2
 
 
 def test_a_run_on_a_partitioned_table_also_measures_an_upsert_into_one_partition(

@@ -93,15 +93,16 @@ def test_partitions_are_plain_folders_if_hive_style_is_disabled(sql: Sql) -> Non
 def test_a_table_at_a_new_location_is_external_and_its_files_outlive_a_drop(
     sql: Sql, kind: str, tmp_path: Path
 ) -> None:
-    place = tmp_path / "outside"
+    place = tmp_path / "out side, 100%20"
     table = sql.name()
     sql.run(
         f"CREATE TABLE {table} (id int, ts bigint, v string) USING merganser LOCATION '{place}' "
         f"TBLPROPERTIES (primaryKey = 'id', type = '{kind}', orderingFields = 'ts')"
     )
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    sql.run(f"ALTER TABLE {table} ADD COLUMNS (w int)")
     sql.run(f"DROP TABLE {table}")
-    assert [tuple(r) for r in sql.spark.read.format("merganser").load(str(place)).collect()] == [(1, 1, "a")]
+    assert [tuple(r) for r in sql.spark.read.format("merganser").load(str(place)).collect()] == [(1, 1, "a", None)]
 
 
 @pytest.mark.parametrize("columns", ["", "(id int, ts bigint, v string)"])
@@ -109,9 +110,9 @@ def test_create_table_at_the_location_of_a_table_takes_its_columns_settings_and_
     sql: Sql, columns: str, tmp_path: Path
 ) -> None:
     frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
-    frame.write.format("merganser").options(**OPTIONS).save(str(tmp_path / "t"))
+    frame.write.format("merganser").options(**OPTIONS).save(str(tmp_path / "a table"))
     table = sql.name()
-    sql.run(f"CREATE TABLE {table} {columns} USING merganser LOCATION '{tmp_path / 't'}'")
+    sql.run(f"CREATE TABLE {table} {columns} USING merganser LOCATION '{tmp_path / 'a table'}'")
     sql.run(
         f"MERGE INTO {table} t USING (SELECT 1 id, 4L ts, 'late' v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
     )

@@ -76,7 +76,7 @@ class MerganserCatalog extends DelegatingCatalogExtension with OwnCatalog {
   override def renameTable(from: Identifier, to: Identifier): Unit = {
     val entry = ours(from)
     entry.fold(super.renameTable(from, to)) { own =>
-      TableAlteration.rename(SparkSession.active, own.location.toString, to)(super.renameTable(from, to))
+      TableAlteration.rename(SparkSession.active, CatalogTables.path(own), to)(super.renameTable(from, to))
     }
   }
 

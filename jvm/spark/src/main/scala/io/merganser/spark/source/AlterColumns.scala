@@ -31,7 +31,7 @@ object AlterColumns {
    * @return as of [[run]]
    */
   def ofCatalog(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): () => Unit = {
-    val path     = entry.location.toString
+    val path     = CatalogTables.path(entry)
     val declared = CatalogBridge.columns(entry)
     val table    = OpenTable.load(session, path)
     val seen     = DeclaredColumns.over(table.schema, declared)

@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogUtils}
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
 import org.apache.spark.sql.merganser.CatalogBridge
 
@@ -14,14 +14,17 @@ object CatalogTables {
   def isOurs(provider: Option[String]): Boolean =
     provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
 
+  /** The location of an entry of Spark's session catalog as a path, in which nothing is encoded. */
+  def path(entry: CatalogTable): String = CatalogUtils.URIToString(entry.location)
+
   /** A table of Spark's session catalog. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
     NamedTable(TableSpec(
         session,
-        table.location.toString,
+        path(table),
         table.identifier.unquotedString,
         Map.empty,
-        () => OpenTable.load(session, table.location.toString),
+        () => OpenTable.load(session, path(table)),
         Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
         Some(table),
         Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))

@@ -11,6 +11,7 @@ import io.merganser.table.schema.{ColumnOrder, FrameCheck, MetaColumns, SchemaEv
 import io.merganser.table.settings.{NewTable, TableConflicts, WriteConfig}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogUtils
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.types.StructType
@@ -36,7 +37,9 @@ final class NewCatalogTable(session: SparkSession, entries: TableEntries, table:
 
   val place: URI = known.orElse(location.map(locationOf)).getOrElse(entries.place(name))
 
-  val storage: Storage = OpenTable.storage(session, place.toString)
+  val path: String = CatalogUtils.URIToString(place)
+
+  val storage: Storage = OpenTable.storage(session, path)
 
   /** The statement's properties without Spark's own. */
   val statementProperties: Map[String, String] = NewCatalogTable.withoutReserved(allProperties)

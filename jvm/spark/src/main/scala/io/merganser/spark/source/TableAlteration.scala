@@ -35,7 +35,7 @@ object TableAlteration {
   def ofSession(session: SparkSession, entry: CatalogTable, requested: Seq[TableChange]): Unit = {
     val label   = entry.identifier.unquotedString
     val changes = effective(requested)
-    settle(session, entry.location.toString, label, changes)
+    settle(session, CatalogTables.path(entry), label, changes)
     val register =
       if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes) else () => ()
     val comment =

@@ -80,11 +80,11 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 
   override def add(name: Identifier, table: NewCatalogTable): MerganserTable = {
     folders.add(name, new Path(table.place))
-    CatalogTables.ofFolder(session, table.place.toString, label(name))
+    CatalogTables.ofFolder(session, table.path, label(name))
   }
 
   override def change(name: Identifier, table: NewCatalogTable): Unit =
-    TableAlteration.updateEntry(session, table.place.toString)(before =>
+    TableAlteration.updateEntry(session, table.path)(before =>
       entry(table).copy(properties = before.properties ++ entry(table).properties))
 
   private def entry(table: NewCatalogTable): FolderEntry =

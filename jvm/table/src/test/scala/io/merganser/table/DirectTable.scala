@@ -85,6 +85,17 @@ final class DirectTable(
   def rows(now: Timeline): Seq[Change] =
     view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
 
+  /** The rows that a scan reads now, in column batches. */
+  def scannedRows: Seq[Change] = {
+    val now = timeline
+    val of  = new SliceBatchReader(new SliceInput(snapshot(now), columns))
+    view(now).slices.flatMap { slice =>
+      val batches = of.batches(slice)
+      try batches.flatMap(_.rowIterator.asScala.map(change)).toList
+      finally batches.close()
+    }
+  }
+
   /** What each commit changed, in the order of the commits: before and after. */
   def imagesByCommit: Seq[(String, Seq[(Option[Change], Option[Change])])] = imagesByCommitOf(_.reader())
 

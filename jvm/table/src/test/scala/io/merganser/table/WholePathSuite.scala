@@ -146,7 +146,9 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
   ): Unit = {
     def sorted(rows: Iterable[Any]) = rows.map(_.toString).toSeq.sorted
     val clue                        = s"history $i of seed ${Histories.seed}: ${history.mkString(" | ")}"
-    assert(sorted(table.rows) == sorted(groups.values.flatMap(_.rows(rule))), clue)
+    val expected                    = sorted(groups.values.flatMap(_.rows(rule)))
+    assert(sorted(table.rows) == expected, clue)
+    assert(sorted(table.scannedRows) == expected, clue)
     assert(sorted(table.readOptimizedRows) == sorted(groups.values.flatMap(_.base)), clue)
   }
 

@@ -53,6 +53,9 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold
     count
   }
 
+  /** Position in the batch of the stored row that the last [[next]] merged. */
+  def position: Int = touched(at - 1)
+
   /** No batch follows: keys that were not matched are new. */
   def finish(): Unit = isFinished = true
 

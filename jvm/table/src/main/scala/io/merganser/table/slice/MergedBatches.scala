@@ -7,8 +7,9 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBat
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A slice's live rows in batches: the rows of each base batch that no log record matches, and batches of merged rows,
- * collected over several base batches.
+ * A slice's live rows in batches: those of the base file with merged rows in place of the stored ones, then batches of
+ * rows that are not stored. Of base batches that cannot be patched, the rows that no log record matches are selected,
+ * and merged rows are collected over several batches.
  *
  * @param base      batches with the merge's columns, the requested ones first
  * @param requested columns to return
@@ -21,6 +22,7 @@ private[slice] final class MergedBatches(
     returnsStored: Boolean = true
 ) extends Iterator[ColumnarBatch] {
   private[this] val merged               = new RowBatch(requested, MergedBatches.Rows)
+  private[this] val patched              = new PatchedBatch(requested)
   private[this] var ready: ColumnarBatch = _
   private[this] var isReturned           = false
   private[this] var isMerging            = false
@@ -43,13 +45,25 @@ private[slice] final class MergedBatches(
     else if (base.hasNext) {
       val batch = base.next()
       val count = merge.take(batch)
-      if (count > 0 && returnsStored) ready = untouched(batch, count)
-      isMerging = true
+      if (returnsStored && patched.takes(batch)) ready = patch(batch)
+      else {
+        if (count > 0 && returnsStored) ready = untouched(batch, count)
+        isMerging = true
+      }
     } else {
       merge.finish()
       isLast = true
       isMerging = true
     }
+
+  /** The batch with its merged rows; null if none is live. */
+  private def patch(batch: ColumnarBatch): ColumnarBatch = {
+    patched.take(batch)
+    while (merge.next())
+      if (merge.outcome == Outcome.Updated) patched.replace(merge.position, merge.row)
+      else if (!merge.isLive) patched.remove(merge.position)
+    patched.result()
+  }
 
   private def mergeTouched(): Unit = {
     if (isReturned) {

@@ -10,6 +10,7 @@ import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.io.SeekableInputStream
 import org.apache.parquet.schema.MessageType
 
 import scala.collection.JavaConverters._
@@ -77,17 +78,28 @@ object BaseFileFooter {
   private[base] def status(path: Path, sizeBytes: Long): FileStatus =
     new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
 
+  /** The same, and the file, which stays open. */
+  def open(conf: Configuration, path: Path, sizeBytes: Long): (BaseFileFooter, SeekableInputStream) =
+    open(conf, HadoopInputFile.fromStatus(status(path, sizeBytes), conf), path)
+
   private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
+    val (footer, input) = open(conf, file, path)
+    input.close()
+    footer
+  }
+
+  private def open(conf: Configuration, file: HadoopInputFile, path: Path): (BaseFileFooter, SeekableInputStream) = {
     val options = HadoopReadOptions.builder(conf, path).build()
-    val input   = named(path, file.getLength)(new FooterInput(file.newStream()))
-    try
-      named(path, file.getLength) {
+    named(path, file.getLength) {
+      val stream = file.newStream()
+      try {
+        val input    = new FooterInput(stream)
         val metadata = ParquetFileReader.readFooter(file, options, input)
         if (!FooterChecksum.isCopied(metadata.getFileMetaData.getKeyValueMetaData))
           FooterChecksum.check(input.lastBuffer)
-        checked(new BaseFileFooter(path.getName, metadata), file.getLength)
-      }
-    finally input.close()
+        (checked(new BaseFileFooter(path.getName, metadata), file.getLength), stream)
+      } catch { case e: Throwable => stream.close(); throw e }
+    }
   }
 
   /** The footer, if its column chunks and their pages are in the file. */

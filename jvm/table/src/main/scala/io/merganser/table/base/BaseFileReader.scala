@@ -1,6 +1,6 @@
 package io.merganser.table.base
 
-import io.merganser.table.schema.FileColumns
+import io.merganser.table.schema.{FileColumns, MetaColumns}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapred.FileSplit
@@ -11,6 +11,7 @@ import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Logical
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.ParquetRecordReader
+import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.execution.datasources.DataSourceUtils
@@ -22,7 +23,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{
 import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 
 import java.io.{Closeable, FileNotFoundException}
 import scala.collection.JavaConverters._
@@ -38,6 +39,8 @@ import scala.collection.JavaConverters._
  * @param columns how the columns are stored in the file, if the table has versions of them
  * @param section the section of the file with the rows to read; None: those of its row groups
  * @param missing the error where the file is gone: a clean may remove it while it is read
+ * @param input   the file, open: batches have record keys where they are in its pages, if that is possible. Closed with
+ *                the reader
  */
 final case class BaseReadOptions(
     filters: Seq[Filter] = Nil,
@@ -46,7 +49,8 @@ final case class BaseReadOptions(
     known: Option[BaseFileFooter] = None,
     columns: Option[FileColumns] = None,
     section: Option[BaseFileSection] = None,
-    missing: FileNotFoundException => Exception = identity
+    missing: FileNotFoundException => Exception = identity,
+    input: Option[SeekableInputStream] = None
 )
 
 /**
@@ -66,11 +70,12 @@ final class BaseFileReader(
     options: BaseReadOptions = BaseReadOptions()
 ) extends Closeable {
   import BaseFileReader._
-  import options.{columns, filters, known, length, missing, section, start}
+  import options.{columns, filters, input, known, length, missing, section, start}
 
   lazy val footer: BaseFileFooter = known.getOrElse(BaseFileFooter.read(conf, path, sizeBytes))
 
   private[this] var open: Closeable = _
+  private[this] var keys: PlainKeys = _
 
   /**
    * @return the rows; the row object is reused: copy rows that you keep
@@ -97,16 +102,20 @@ final class BaseFileReader(
   def batches(): Iterator[ColumnarBatch] = {
     val plan = readPlan()
     if (plan.isVectorized && plan.conversion.isEmpty)
-      vectorized(plan).fold(Iterator.empty: Iterator[ColumnarBatch])(batchesOf)
+      withPlainKeys(plan).getOrElse(vectorized(plan).fold(Iterator.empty: Iterator[ColumnarBatch])(batchesOf))
     else {
       val stored = storedRows(plan)
       RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, BatchRows)
     }
   }
 
-  override def close(): Unit = if (open != null) {
-    open.close()
-    open = null
+  override def close(): Unit = {
+    if (open != null) {
+      open.close()
+      open = null
+    }
+    if (keys != null) keys.close()
+    input.foreach(_.close())
   }
 
   private final class ReadPlan(val stored: StoredColumns, val isVectorized: Boolean) {
@@ -114,6 +123,28 @@ final class BaseFileReader(
     def conversion: Option[() => InternalRow => InternalRow] = stored.conversion
 
     val predicate: Option[FilterPredicate] = BaseFileReader.this.predicate(stored)
+  }
+
+  /** None if there is no input, pages may be skipped, or keys are stored in another form. */
+  private def withPlainKeys(plan: ReadPlan): Option[Iterator[ColumnarBatch]] = {
+    val at = plan.schema.fieldNames.indexOf(MetaColumns.RecordKey)
+    val from = input.filter(_ => at >= 0 && plan.predicate.isEmpty)
+    for {
+      file   <- from
+      groups <- Some(named(rowGroups(plan)))
+      chunks <- PlainKeys.chunksIn(groups, MetaColumns.RecordKey) if chunks.nonEmpty
+    } yield {
+      val isOptional = footer.schema.getColumnDescription(Array(MetaColumns.RecordKey)).getMaxDefinitionLevel > 0
+      keys = new PlainKeys(conf, file, chunks.iterator, isOptional, BatchRows)
+      val others = new ReadPlan(storedColumns(StructType(plan.schema.filterNot(_.name == MetaColumns.RecordKey))), isVectorized = true)
+      batchesOf(vectorized(others, groups)).map { batch =>
+        named(keys.next(batch.numRows))
+        val columns = Array.tabulate[ColumnVector](plan.schema.length) { i =>
+          if (i == at) keys else batch.column(if (i < at) i else i - 1)
+        }
+        new ColumnarBatch(columns, batch.numRows)
+      }
+    }
   }
 
   private def readPlan(): ReadPlan = {

@@ -3,6 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.buffer.{MergeTally, VersionBuffer}
 import io.merganser.table.base.{BaseFileFooter, RecentRows}
 import io.merganser.table.rule.CompiledRule
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.sources.Filter
@@ -55,7 +56,8 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
       case Some(merge) =>
         tally.duplicates = buffer.versionCount - buffer.keyCount
         merge.tally = tally
-        val reader  = openBase(slice, mergeColumns, keyFilters)
+        val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
+        val reader   = openBase(slice, mergeColumns, keyFilters, keysInPlace = !asksKeys)
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
       case None =>

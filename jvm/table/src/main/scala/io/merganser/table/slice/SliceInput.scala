@@ -4,7 +4,7 @@ import io.merganser.merge.{KeyFold, Laws, MerganserException, RowLayout, Version
 import io.merganser.merge.buffer.VersionBuffer
 import io.merganser.table.avro.Milliseconds
 import io.merganser.table.base.{BaseFileFooter, BaseFileSection, BaseReadOptions}
-import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.file.{BaseFile, FileGroupId, FileNames}
 import io.merganser.table.log.{LogScanned, LogScanner}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.CompiledRule
@@ -53,8 +53,7 @@ final class SliceInput(
   /** The deletes that the slice's base file retains. */
   def tombstones(slice: FileSlice): Tombstones = slice.base match {
     case Some(base) if config.tombstoneHours.isDefined && compiled.layout.ordering.nonEmpty =>
-      val footer = SliceInput.missingNamed(config, base.path)(
-        BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes))
+      val footer = SliceInput.missingNamed(config, base.path)(readFooter(base))
       Tombstones.of(storage, base, footer, compiled.layout.ordering)
     case _ => Tombstones.none
   }
@@ -119,15 +118,25 @@ final class SliceInput(
       start: Long = 0L,
       length: Long = Long.MaxValue,
       more: BaseFileFooter => Seq[Filter] = _ => Nil,
-      section: BaseFileFooter => Option[BaseFileSection] = _ => None
+      section: BaseFileFooter => Option[BaseFileSection] = _ => None,
+      keysInPlace: Boolean = false
   ): Option[TableFileReader] = slice.base.map { base =>
     SliceInput.missingNamed(config, base.path) {
       // Read here, where a missing file is reported by name.
-      val footer = BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
-      new TableFileReader(storage, slice.partitionPath, base, columns,
-        BaseReadOptions(filters ++ more(footer), start, length, Some(footer), visibility.columns(base.instant),
-          section(footer), SliceInput.missing(config, base.path)))
+      val (footer, input) = if (keysInPlace) openFooter(base) else (readFooter(base), None)
+      try new TableFileReader(storage, slice.partitionPath, base, columns,
+          BaseReadOptions(filters ++ more(footer), start, length, Some(footer), visibility.columns(base.instant),
+            section(footer), SliceInput.missing(config, base.path), input))
+      catch { case e: Throwable => input.foreach(_.close()); throw e }
     }
+  }
+
+  private def readFooter(base: BaseFile) =
+    BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes)
+
+  private def openFooter(base: BaseFile) = {
+    val (footer, input) = BaseFileFooter.open(storage.conf, storage.path(base.path), base.sizeBytes)
+    (footer, Some(input))
   }
 
   private[slice] def missingNamed[T](slice: FileSlice)(read: => T): T =

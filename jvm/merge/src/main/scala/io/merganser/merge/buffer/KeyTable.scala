@@ -9,11 +9,13 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Keys, each with its newest version. Entries are numbered as they come, and found by open addressing with linear
- * probing on a key's bytes and hash.
+ * probing on a key's bytes and hash. Most lookups are of keys without an entry: a bit for each hash, in a sixteenth of
+ * the slots' memory, ends all but a few of these before a slot is read.
  */
 private[buffer] final class KeyTable {
   // The upper half of a slot is a hash; the lower is an entry's number plus one, or zero where the slot is free.
   private[this] var slots   = new Array[Long](1024)
+  private[this] var hashes  = new Array[Long](1024 / KeyTable.SlotsPerWord)
   private[this] var bases   = new Array[AnyRef](512)
   private[this] var offsets = new Array[Long](512)
   private[this] var lengths = new Array[Int](512)
@@ -39,8 +41,12 @@ private[buffer] final class KeyTable {
   def find(key: UTF8String): Int = find(key.getBaseObject, key.getBaseOffset, key.numBytes)
 
   private def find(base: AnyRef, offset: Long, bytes: Int): Int = {
+    val hash = StringBytes.hash(base, offset, bytes)
+    if (mayHave(hash)) find(hash, base, offset, bytes) else -1
+  }
+
+  private def find(hash: Int, base: AnyRef, offset: Long, bytes: Int): Int = {
     val mask  = slots.length - 1
-    val hash  = StringBytes.hash(base, offset, bytes)
     var i     = hash & mask
     var entry = -1
     var slot  = slots(i)
@@ -94,6 +100,7 @@ private[buffer] final class KeyTable {
 
   def clear(): Unit = {
     slots = new Array[Long](1024)
+    hashes = new Array[Long](1024 / KeyTable.SlotsPerWord)
     bases = new Array[AnyRef](512)
     offsets = new Array[Long](512)
     lengths = new Array[Int](512)
@@ -101,9 +108,14 @@ private[buffer] final class KeyTable {
     count = 0
   }
 
+  /** Whether a key may have this hash; bits are numbered by the hash, four times as many as slots. */
+  private def mayHave(hash: Int): Boolean = (hashes((hash >>> 6) & (hashes.length - 1)) & (1L << hash)) != 0
+
   private def take(slot: Long): Unit = {
     val mask = slots.length - 1
-    var i    = (slot >>> 32).toInt & mask
+    val hash = (slot >>> 32).toInt
+    var i    = hash & mask
+    hashes((hash >>> 6) & (hashes.length - 1)) |= 1L << hash
     while (slots(i) != 0) i = (i + 1) & mask
     slots(i) = slot
   }
@@ -111,10 +123,17 @@ private[buffer] final class KeyTable {
   private def grow(): Unit = {
     val old = slots
     slots = new Array[Long](old.length * 2)
+    hashes = new Array[Long](slots.length / KeyTable.SlotsPerWord)
     var i = 0
     while (i < old.length) {
       if (old(i) != 0) take(old(i))
       i += 1
     }
   }
+}
+
+private object KeyTable {
+
+  /** Slots for which there is a word of 64 bits. */
+  private final val SlotsPerWord = 16
 }

@@ -13,9 +13,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * the slots' memory, ends all but a few of these before a slot is read.
  */
 private[buffer] final class KeyTable {
+  private[this] final val slotsPerWord = 16 // of bits
+
   // The upper half of a slot is a hash; the lower is an entry's number plus one, or zero where the slot is free.
   private[this] var slots   = new Array[Long](1024)
-  private[this] var hashes  = new Array[Long](1024 / KeyTable.SlotsPerWord)
+  private[this] var hashes  = new Array[Long](1024 / slotsPerWord)
   private[this] var bases   = new Array[AnyRef](512)
   private[this] var offsets = new Array[Long](512)
   private[this] var lengths = new Array[Int](512)
@@ -100,7 +102,7 @@ private[buffer] final class KeyTable {
 
   def clear(): Unit = {
     slots = new Array[Long](1024)
-    hashes = new Array[Long](1024 / KeyTable.SlotsPerWord)
+    hashes = new Array[Long](1024 / slotsPerWord)
     bases = new Array[AnyRef](512)
     offsets = new Array[Long](512)
     lengths = new Array[Int](512)
@@ -123,17 +125,11 @@ private[buffer] final class KeyTable {
   private def grow(): Unit = {
     val old = slots
     slots = new Array[Long](old.length * 2)
-    hashes = new Array[Long](slots.length / KeyTable.SlotsPerWord)
+    hashes = new Array[Long](slots.length / slotsPerWord)
     var i = 0
     while (i < old.length) {
       if (old(i) != 0) take(old(i))
       i += 1
     }
   }
-}
-
-private object KeyTable {
-
-  /** Slots for which there is a word of 64 bits. */
-  private final val SlotsPerWord = 16
 }

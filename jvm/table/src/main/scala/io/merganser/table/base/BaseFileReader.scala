@@ -127,7 +127,7 @@ final class BaseFileReader(
 
   /** None if there is no input, pages may be skipped, or keys are stored in another form. */
   private def withPlainKeys(plan: ReadPlan): Option[Iterator[ColumnarBatch]] = {
-    val at = plan.schema.fieldNames.indexOf(MetaColumns.RecordKey)
+    val at   = plan.schema.fieldNames.indexOf(MetaColumns.RecordKey)
     val from = input.filter(_ => at >= 0 && plan.predicate.isEmpty)
     for {
       file   <- from
@@ -136,7 +136,8 @@ final class BaseFileReader(
     } yield {
       val isOptional = footer.schema.getColumnDescription(Array(MetaColumns.RecordKey)).getMaxDefinitionLevel > 0
       keys = new PlainKeys(conf, file, chunks.iterator, isOptional, BatchRows)
-      val others = new ReadPlan(storedColumns(StructType(plan.schema.filterNot(_.name == MetaColumns.RecordKey))), isVectorized = true)
+      val others = new ReadPlan(storedColumns(StructType(plan.schema.filterNot(_.name == MetaColumns.RecordKey))),
+        isVectorized = true)
       batchesOf(vectorized(others, groups)).map { batch =>
         named(keys.next(batch.numRows))
         val columns = Array.tabulate[ColumnVector](plan.schema.length) { i =>

@@ -6,6 +6,7 @@ import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.compression.CompressionCodecFactory
 import org.apache.parquet.compression.CompressionCodecFactory.BytesInputDecompressor
 import org.apache.parquet.column.ParquetProperties
+import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.format.{Encoding => PageEncoding, PageHeader, PageType, Util}
 import org.apache.parquet.hadoop.CodecFactory
 import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ColumnPath, ParquetMetadata}
@@ -39,7 +40,7 @@ private[base] final class PlainKeys(
 ) extends ColumnVector(StringType) with Closeable {
   import PlainKeys._
 
-  private[this] val codecs: CompressionCodecFactory       = new CodecFactory(conf, ParquetProperties.DEFAULT_PAGE_SIZE)
+  private[this] val codecs: CompressionCodecFactory      = new CodecFactory(conf, ParquetProperties.DEFAULT_PAGE_SIZE)
   private[this] var decompressor: BytesInputDecompressor = _
   private[this] var chunk                                = new Bytes(Array.emptyByteArray)
   private[this] var page                                 = Array.emptyByteArray
@@ -176,9 +177,11 @@ private[base] object PlainKeys {
     val path     = ColumnPath.get(column)
     val isHidden = file.getFileMetaData.getFileDecryptor != null
     def isPlain(chunk: ColumnChunkMetaData) = {
-      val values = chunk.getStatistics
-      chunk.getPrimitiveType.getPrimitiveTypeName == PrimitiveTypeName.BINARY && chunk.getTotalSize <= Int.MaxValue - 16 &&
-      chunk.getEncodings.asScala.forall(encoding => Usual(encoding.name)) && values != null && values.isNumNullsSet && values.getNumNulls == 0
+      val values: Statistics[_] = chunk.getStatistics
+      chunk.getPrimitiveType.getPrimitiveTypeName == PrimitiveTypeName.BINARY &&
+      chunk.getTotalSize <= Int.MaxValue - 16 &&
+      chunk.getEncodings.asScala.forall(encoding => Usual(encoding.name)) &&
+      values != null && values.isNumNullsSet && values.getNumNulls == 0
     }
     val chunks = file.getBlocks.asScala.flatMap(_.getColumns.asScala.find(c => !isHidden && c.getPath == path))
     Some(chunks).filter(found => found.size == file.getBlocks.size && found.forall(isPlain))

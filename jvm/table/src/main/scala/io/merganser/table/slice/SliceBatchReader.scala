@@ -58,7 +58,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
         merge.tally = tally
         val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
         val reader   = openBase(slice, mergeColumns, keyFilters, keysInPlace = !asksKeys)
-        val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+        val batches  = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
       case None =>
         val open = input.open(slice, buffer)

@@ -3,6 +3,7 @@ package io.merganser.table.base
 import io.merganser.merge.{Histories, MerganserException}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.{Rows, TempFolder}
+import org.apache.parquet.crypto.FileEncryptionProperties
 import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.column.Encoding
 import org.apache.parquet.column.ParquetProperties.WriterVersion
@@ -61,7 +62,7 @@ final class PlainKeysSuite extends AnyFunSuite with TempFolder {
     test(s"keys of any length, in many pages and row groups, $codec") {
       val random = new Random(Histories.seed)
       val keys   = Seq.fill(20000)(Seq.fill(random.nextInt(12))("aZ9_é€ :," (random.nextInt(9))).mkString)
-      write("f.parquet", keys, BaseFileOptions(codec, rowGroupBytes = 200000, pageBytes = 2000))
+      write("f.parquet", keys, BaseFileOptions(codec, rowGroupBytes = 100000, pageBytes = 2000))
       assert(BaseFileFooter.read(conf, path("f.parquet")).metadata.getBlocks.size > 2)
       for (schema <- Seq(some, columns, StructType(some.filter(_.name == MetaColumns.RecordKey))))
         assert(read("f.parquet", schema) == ((expected("f.parquet", schema), true)))
@@ -86,7 +87,7 @@ final class PlainKeysSuite extends AnyFunSuite with TempFolder {
       writer.write(group.append("id", i.toLong))
     }
     writer.close()
-    val read = StructType(Seq(columns(MetaColumns.RecordKey), columns("id")))
+    val read  = StructType(Seq(columns(MetaColumns.RecordKey), columns("id")))
     val found = this.read(name, read)
     assert(found._1 == expected(name, read), name)
     found._2
@@ -107,10 +108,10 @@ final class PlainKeysSuite extends AnyFunSuite with TempFolder {
       val schema = MessageTypeParser.parseMessageType("message m { optional binary _hoodie_record_key (UTF8); }")
       val column = schema.getColumns.get(0)
       val file = new ParquetFileWriter(HadoopOutputFile.fromPath(path("f.parquet"), conf), schema,
-        ParquetFileWriter.Mode.CREATE, 1 << 20, 0)
-      val keys   = Seq.tabulate(100)(i => Binary.fromString("k" * (i % 9) + i))
-      val values = new ByteArrayOutputStream
-      val sizes  = Statistics.createStats(column.getPrimitiveType)
+        ParquetFileWriter.Mode.CREATE, 1 << 20, 0, 64, 64, true, null: FileEncryptionProperties)
+      val keys                 = Seq.tabulate(100)(i => Binary.fromString("k" * (i % 9) + i))
+      val values               = new ByteArrayOutputStream
+      val sizes: Statistics[_] = Statistics.createStats(column.getPrimitiveType)
       keys.foreach { key =>
         values.write(ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(key.length).array)
         values.write(key.getBytes)
@@ -138,6 +139,7 @@ final class PlainKeysSuite extends AnyFunSuite with TempFolder {
     val footer = BaseFileFooter.read(conf, path("f.parquet"))
     val chunk = footer.metadata.getBlocks.get(0).getColumns.asScala.find(
       _.getPath.toDotString == MetaColumns.RecordKey).get
+    java.nio.file.Files.delete(folder.resolve(".f.parquet.crc"))
     val bytes = java.nio.file.Files.readAllBytes(folder.resolve("f.parquet"))
     for (at <- Seq(0L, chunk.getTotalSize / 2, chunk.getTotalSize - 1)) {
       val damaged = bytes.clone()

@@ -183,7 +183,7 @@ private[base] object PlainKeys {
       chunk.getEncodings.asScala.forall(encoding => Usual(encoding.name)) &&
       values != null && values.isNumNullsSet && values.getNumNulls == 0
     }
-    val chunks = file.getBlocks.asScala.flatMap(_.getColumns.asScala.find(c => !isHidden && c.getPath == path))
+    val chunks = file.getBlocks.asScala.toSeq.flatMap(_.getColumns.asScala.find(c => !isHidden && c.getPath == path))
     Some(chunks).filter(found => found.size == file.getBlocks.size && found.forall(isPlain))
   }
 

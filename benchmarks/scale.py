@@ -78,7 +78,7 @@ class Scale:
             for workers in (1, 2):
                 with session(master, {"spark.cores.max": str(workers), "spark.executor.memory": "2g"}) as spark:
                     by_workers.append(self._works(spark))
-                self.say(f"{workers} workers: {by_workers[-1]}")
+                self.say(f"Measured with {workers} of the workers.")
         one, two = by_workers
         return [Time("workers", work, kind, one[work, kind], two[work, kind]) for work, kind in one] + skew
 
@@ -170,6 +170,7 @@ def session(master: str, more: dict[str, str] | None = None) -> Iterator[SparkSe
     """A session that ends with the block."""
     settings = {
         "spark.jars": str(bench.costs.jar()),
+        "spark.hadoop.fs.counted.impl": "io.merganser.bench.CountingFileSystem",  # to which lineitem is written
         "spark.driver.memory": "2g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

@@ -5,7 +5,7 @@ import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.column.page.PageWriter
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.column.values.dictionary.DictionaryValuesWriter.PlainBinaryDictionaryValuesWriter
-import org.apache.parquet.column.{ColumnDescriptor, ColumnWriter, ParquetProperties}
+import org.apache.parquet.column.{ColumnDescriptor, ColumnWriter, Encoding, ParquetProperties}
 import org.apache.parquet.io.api.Binary
 
 import java.util.HashMap
@@ -60,8 +60,11 @@ private[base] final class RunColumn(column: ColumnDescriptor, pages: PageWriter,
 
   private def endPage(): Unit = {
     endRun()
-    pages.writePage(BytesInput.concat(repetitions.getBytes, definitions.getBytes, values.getBytes), rows, rows,
-      statistics, repetitions.getEncoding, definitions.getEncoding, values.getEncoding)
+    // A reader looks for a dictionary if the page has its encoding, and there is none before the first value.
+    val (encoded, encoding) =
+      if (values.getDictionarySize > 0) (values.getBytes, values.getEncoding) else (BytesInput.empty, Encoding.PLAIN)
+    pages.writePage(BytesInput.concat(repetitions.getBytes, definitions.getBytes, encoded), rows, rows, statistics,
+      repetitions.getEncoding, definitions.getEncoding, encoding)
     repetitions.reset()
     definitions.reset()
     values.reset()

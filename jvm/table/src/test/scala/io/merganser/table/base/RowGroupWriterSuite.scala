@@ -93,6 +93,25 @@ class RowGroupWriterSuite extends AnyFunSuite with TempFolder {
     assertSameBytes(schema, rows, 128L << 20, 1 << 20, RowWriteSupport.Repeated)
   }
 
+  test("columns that are written by runs have the same bytes if they have no values") {
+    val schema = StructType(MetaColumns.schema ++ schemaOf(isFlat = true))
+    val random = new Random(2)
+    val rows =
+      Seq.fill(100)(new JoinedRow(Rows.row(Seq.fill(5)(null): _*), Rows.random(schemaOf(isFlat = true), random)))
+    assertSameBytes(schema, rows, 128L << 20, 1 << 20, RowWriteSupport.Repeated)
+  }
+
+  test("a column that is written by runs has values after a page without any") {
+    val schema = StructType(MetaColumns.schema.filter(_.name == MetaColumns.FileName))
+    val rows   = (0 until 50000).map(i => Rows.row(if (i < 30000) null else "f1-0_0-1-2_00200.parquet"))
+    val writer = new BaseFileWriter(conf, path("f.parquet"), schema, BaseFileOptions())
+    rows.foreach(writer.write)
+    writer.close()
+    val file = new BaseFileReader(conf, path("f.parquet"), folder.resolve("f.parquet").toFile.length, schema)
+    try assert(file.rows().map(Rows.plain(_, schema)).toList == rows.map(Rows.plain(_, schema)))
+    finally file.close()
+  }
+
   private val decimals = StructType(
     Seq("few9" -> DecimalType(9, 2), "few18" -> DecimalType(18, 6), "few38" -> DecimalType(38, 10),
       "many" -> DecimalType(38, 10), "list" -> ArrayType(DecimalType(15, 2))).map { case (name, kind) =>

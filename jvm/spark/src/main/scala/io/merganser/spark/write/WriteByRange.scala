@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Bulk insert: rows are ordered by partition and key, and each task writes files of its own. */
 private[write] final case class WriteByRange(tasks: WriteTasks) {
-  import tasks.{config, keyOrder, session, settings, transaction, writeStep}
+  import tasks.{config, keyNumber, session, settings, transaction, writeStep}
 
   def write(rows: DataFrame): Seq[WrittenGroup] = {
     val columns = RowShuffle.columns(rows.schema)
@@ -38,9 +38,9 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
     val count  = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     val values = by.map(RowShuffle.column(columns, _))
     if (count == 1) RowShuffle.ranges(session, rows.queryExecution.toRdd, columns, values, count)
-    else KeyRanges.columns(rows, by) match {
+    else SampledRanges.columns(rows, by) match {
       case Some(pairs) =>
-        val salt = KeyRanges.sampled(session, pairs, count).of(values.head, values.last)
+        val salt = SampledRanges.sampled(session, pairs, count).of(values.head, values.last)
         RowShuffle(session, rows.queryExecution.toRdd, columns, Seq(salt), count).rows
       case None =>
         val once = tasks.persisted(rows.queryExecution.toRdd, rows.schema)
@@ -50,7 +50,7 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
 
   private def order(columns: Seq[Attribute]): Seq[Expression] = {
     val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
-    val number  = if (config.partitionFields.isEmpty) Seq(keyOrder.of(Literal(0), key)) else Nil
+    val number  = if (config.partitionFields.isEmpty) Seq(keyNumber.of(Literal(0), key)) else Nil
     val arrival = RowShuffle.column(columns, WriteRow.Arrival.name)
     number ++ Seq(RowShuffle.column(columns, MetaColumns.PartitionPath), key, arrival)
   }

@@ -123,12 +123,12 @@ private[write] final case class WriteTasks(
     val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
     val group   = if (byGroup.isEmpty) Literal(0) else RowShuffle.column(columns, PlacedRow.Group)
     // The groups of several partitions have no order of their numbers alone.
-    val number = if (byGroup.isEmpty || config.partitionFields.isEmpty) Seq(keyOrder.of(group, key)) else Nil
+    val number = if (byGroup.isEmpty || config.partitionFields.isEmpty) Seq(keyNumber.of(group, key)) else Nil
     val step   = writeStep(before.length, target)
     Partitions.collect(RowShuffle.sorted(session, rows, columns, number ++ order))(step.run)
   }
 
-  private[write] val keyOrder: KeyOrder = KeyOrder(config, schema)
+  private[write] val keyNumber: KeyNumber = KeyNumber(config, schema)
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
     new GroupWriter(writer, incoming, compiled, phases, GroupTargets(groupOrdinal, target), toLogs, table.rowKey,

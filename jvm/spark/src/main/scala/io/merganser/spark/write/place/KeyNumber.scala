@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param start    what most keys begin with
  * @param isNumber whether digits follow
  */
-private[write] final case class KeyOrder(start: String, isNumber: Boolean) {
+private[write] final case class KeyNumber(start: String, isNumber: Boolean) {
 
   /**
    * The number as an expression.
@@ -27,27 +27,27 @@ private[write] final case class KeyOrder(start: String, isNumber: Boolean) {
    * @param key   the record key
    */
   def of(group: Expression, key: Expression): Expression =
-    StaticInvoke(KeyOrder.getClass, LongType, "number", Seq(group, key, Literal(start), Literal(isNumber)),
+    StaticInvoke(KeyNumber.getClass, LongType, "number", Seq(group, key, Literal(start), Literal(isNumber)),
       propagateNull = false, returnNullable = false)
 }
 
-private[write] object KeyOrder {
+private[write] object KeyNumber {
   private val KeyBits = 48
   private val MostKey = (1L << KeyBits) - 1
 
   /** Groups from this one on share a number. */
   private val LastGroup = (1 << 15) - 1
 
-  def apply(config: TableConfig, schema: StructType): KeyOrder = {
+  def apply(config: TableConfig, schema: StructType): KeyNumber = {
     val first = config.recordKeyFields.headOption.flatMap(FrameCheck.find(schema, _)).map(_.dataType)
     val isNumber = first.exists {
       case ByteType | ShortType | IntegerType | LongType | _: DecimalType => true
       case _                                                              => false
     }
-    KeyOrder(KeyColumns.start(config), isNumber)
+    KeyNumber(KeyColumns.start(config), isNumber)
   }
 
-  /** See [[KeyOrder.of]]. */
+  /** See [[KeyNumber.of]]. */
   def number(group: Int, key: UTF8String, start: UTF8String, isNumber: Boolean): Long =
     if (group >= LastGroup) LastGroup.toLong << KeyBits
     else (group.toLong << KeyBits) | ofKey(key, start, isNumber)

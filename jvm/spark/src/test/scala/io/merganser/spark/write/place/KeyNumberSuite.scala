@@ -6,10 +6,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-class KeyOrderSuite extends AnyFunSuite {
+class KeyNumberSuite extends AnyFunSuite {
 
   private def number(group: Int, key: String, start: String, isNumber: Boolean): Long =
-    KeyOrder.number(group, UTF8String.fromString(key), UTF8String.fromString(start), isNumber)
+    KeyNumber.number(group, UTF8String.fromString(key), UTF8String.fromString(start), isNumber)
 
   test("the number of a smaller group or key is never the larger one, whatever keys begin with") {
     val seed     = Histories.seed

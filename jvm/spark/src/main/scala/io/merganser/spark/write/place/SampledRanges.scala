@@ -31,7 +31,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{Partitioner, RangePartitioner}
 
 /** Ranges of (partition path, record key), as the salts that Spark's hash partitioning sends to the task of a range. */
-private[write] final class KeyRanges private (ranges: Partitioner, salts: Array[Int]) extends Serializable {
+private[write] final class SampledRanges private (ranges: Partitioner, salts: Array[Int]) extends Serializable {
   @transient private[this] lazy val pair = new GenericInternalRow(2)
 
   /** Called by generated code, by one thread. */
@@ -42,18 +42,18 @@ private[write] final class KeyRanges private (ranges: Partitioner, salts: Array[
   }
 
   def of(path: Expression, key: Expression): Expression =
-    Invoke(Literal.create(this, ObjectType(classOf[KeyRanges])), "salt", IntegerType, Seq(path, key))
+    Invoke(Literal.create(this, ObjectType(classOf[SampledRanges])), "salt", IntegerType, Seq(path, key))
 }
 
-private[write] object KeyRanges {
+private[write] object SampledRanges {
 
   /** Runs a job that samples the pairs. @param pairs path and key of rows; may be reused objects */
-  def sampled(session: SparkSession, pairs: RDD[InternalRow], tasks: Int): KeyRanges = {
+  def sampled(session: SparkSession, pairs: RDD[InternalRow], tasks: Int): SampledRanges = {
     val order = Seq(0, 1).map(i => SortOrder(BoundReference(i, StringType, nullable = true), Ascending))
     implicit val ordering: Ordering[InternalRow] = new LazilyGeneratedOrdering(order)
     val copies                                   = Partitions.map(pairs)(_.map(pair => (pair.copy(), null)))
     val points                                   = session.sessionState.conf.rangeExchangeSampleSizePerPartition
-    new KeyRanges(new RangePartitioner[InternalRow, Null](tasks, copies, ascending = true, points),
+    new SampledRanges(new RangePartitioner[InternalRow, Null](tasks, copies, ascending = true, points),
       DirectPartitions.salts(tasks))
   }
 

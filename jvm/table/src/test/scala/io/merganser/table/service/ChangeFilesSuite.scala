@@ -72,6 +72,7 @@ final class ChangeFilesSuite extends TableSuite with CleaningFixture with Restor
       val s      = storage
       val config = table(version, s)
       val failed = Transaction.begin(s, config, Action.Commit)
+      failed.markers.close()
       failed.markers.deleteAll()
       val file = s"p/.a_${failed.instant}.log.1_0-0-0.cdc"
       s.createNew(file, Array[Byte](1))

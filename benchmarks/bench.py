@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -112,7 +112,8 @@ class Bench:
     def _measure(self, variant: Variant, data: Lineitem) -> Iterator[ratios.Sample]:
         """Load a table, change it, read it, compact it, change it again, throw it away."""
         path = self.folder / "table"
-        table = self._create(variant, path, data)
+        given = self.settings
+        table = create(self.spark, costs.counted(path), data, variant, given.files, partitioned=given.partitions > 0)
         many = WriteOptions(hoodie={"hoodie.bulkinsert.shuffle.parallelism": str(self.settings.files)})
 
         def measured(
@@ -154,20 +155,6 @@ class Bench:
             require(table, data.one_partition.result, f"{variant.name} after the upsert into one partition")
         shutil.rmtree(path)
 
-    def _create(self, variant: Variant, path: Path, data: Lineitem) -> merganser.Table:
-        buckets = {"hoodie.bucket.index.num.buckets": str(self.settings.files)}
-        return merganser.Table.create(
-            self.spark,
-            costs.counted(path),
-            data.schema,
-            record_key=lineitem.KEY,
-            partition_by=lineitem.PARTITION if self.settings.partitions else None,
-            ordering_by=lineitem.ORDERING,
-            table_type=variant.table_type,
-            index=variant.index,
-            options=buckets if variant.index is IndexType.BUCKET else None,
-        )
-
     def _upsert(self, table: merganser.Table, batch: str) -> None:
         table.upsert(self._parquet(batch))
 
@@ -204,6 +191,23 @@ class Bench:
         """Plain Spark's frame; its schema is given, so that no job runs to find it."""
         assert self.data is not None
         return self.spark.read.schema(self.data.schema).parquet(path)
+
+
+def create(
+    spark: SparkSession, path: str, data: Lineitem, variant: Variant, buckets: int, *, partitioned: bool = False
+) -> merganser.Table:
+    """An empty table for lineitem."""
+    return merganser.Table.create(
+        spark,
+        path,
+        data.schema,
+        record_key=lineitem.KEY,
+        partition_by=lineitem.PARTITION if partitioned else None,
+        ordering_by=lineitem.ORDERING,
+        table_type=variant.table_type,
+        index=variant.index,
+        options={"hoodie.bucket.index.num.buckets": str(buckets)} if variant.index is IndexType.BUCKET else None,
+    )
 
 
 def sample(work: str, variant: Variant, ours: Measured, plain: Measured) -> ratios.Sample:
@@ -251,7 +255,7 @@ def described(spark: SparkSession, settings: Settings, data: Lineitem) -> dict[s
     }
 
 
-def start_session(cores: int, memory: str, files: int) -> SparkSession:
+def start_session(master: str, memory: str, files: int, more: Mapping[str, str] | None = None) -> SparkSession:
     settings = {
         "spark.jars": str(costs.jar()),
         "spark.driver.memory": memory,
@@ -259,7 +263,7 @@ def start_session(cores: int, memory: str, files: int) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    spark = merganser.session("bench", master=f"local[{cores}]", config=settings)
+    spark = merganser.session("bench", master=master, config={**settings, **(more or {})})
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
@@ -294,7 +298,7 @@ def main(words: list[str]) -> int:
         variants=given.only,
         partitions=given.partitions,
     )
-    spark = start_session(given.cores, given.memory, given.files)
+    spark = start_session(f"local[{given.cores}]", given.memory, given.files)
     folder = Path(tempfile.mkdtemp(prefix="merganser-bench-", dir=given.folder)).resolve()
     bench = Bench(spark, settings, folder, lambda text: print(text, flush=True))
     try:

@@ -303,7 +303,7 @@ def main(words: list[str]) -> int:
     )
     with_hudi = not given.without_hudi and hudi_process.JAR in os.environ
     load = os.getloadavg()[0]
-    spark = bench.start_session(2, "2g", 4)
+    spark = bench.start_session("local[2]", "2g", 4)
     folder = Path(tempfile.mkdtemp(prefix="merganser-changes-", dir=given.folder)).resolve()
     try:
         samples = measure(spark, settings, folder, lambda text: print(text, flush=True), with_hudi)

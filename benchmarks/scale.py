@@ -29,7 +29,6 @@ import ratios
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import merganser
 from merganser import Table, TableType, WriteOptions
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "python" / "helpers"))
@@ -140,17 +139,7 @@ class Scale:
         assert self.data is not None
         path = self.folder / "table"
         shutil.rmtree(path, ignore_errors=True)
-        index = bench.VARIANTS[kind].index
-        table = Table.create(
-            spark,
-            str(path),
-            self.data.schema,
-            record_key=lineitem.KEY,
-            ordering_by=lineitem.ORDERING,
-            table_type=bench.VARIANTS[kind].table_type,
-            index=index,
-            options={"hoodie.bucket.index.num.buckets": str(FILES)} if index is merganser.IndexType.BUCKET else None,
-        )
+        table = bench.create(spark, str(path), self.data, bench.VARIANTS[kind], FILES)
         many = WriteOptions(hoodie={"hoodie.bulkinsert.shuffle.parallelism": str(FILES)})
         source = self._parquet(spark, self.data.table)
         return table, timed(table.bulk_insert, source, options=many)
@@ -169,18 +158,12 @@ def local(path: str) -> str:
 def session(master: str, more: dict[str, str] | None = None) -> Iterator[SparkSession]:
     """A session that ends with the block."""
     settings = {
-        "spark.jars": str(bench.costs.jar()),
         "spark.hadoop.fs.counted.impl": "io.merganser.bench.CountingFileSystem",  # to which lineitem is written
-        "spark.driver.memory": "2g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(FILES),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         **(more or {}),
     }
-    spark = merganser.session("scale", master=master, config=settings)
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = bench.start_session(master, "2g", FILES, settings)
     try:
         yield spark
     finally:

@@ -269,7 +269,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--write", action="store_true", help="keep the results in benchmarks/results/")
     given = parser.parse_args(words)
     settings = Settings(given.groups, given.rows, given.commits, given.repetitions, given.warm_ups)
-    spark = bench.start_session(2, "2g", 4)
+    spark = bench.start_session("local[2]", "2g", 4)
     folder = Path(tempfile.mkdtemp(prefix="merganser-services-")).resolve()
     try:
         samples = Services(spark, settings, folder, lambda text: print(text, flush=True)).run()

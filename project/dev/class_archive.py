@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from dev.environment import Environment
+from dev.java import short_run_options
 from dev.layout import ROOT, STATE
 from dev.process import remove, say, tried
 
@@ -29,7 +30,8 @@ def archive_classes(environment: Environment) -> None:
             return
         remove(archive)
         script = ROOT / "tests" / "python" / "helpers" / "typical_session.py"
-        made = tried([environment.python, script, archive], archive.stem, environment=environment.variables())
+        variables = environment.variables(JDK_JAVA_OPTIONS=short_run_options())
+        made = tried([environment.python, script, archive], archive.stem, environment=variables)
         if not made:
             say(f"No archive of Spark {environment.line}'s classes: sessions take seconds longer to start.")
 

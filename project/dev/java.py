@@ -14,6 +14,15 @@ OLDEST_JAVA = 17
 NEWEST_JAVA = {"3.5": 21, "4.0": 21, "4.1": 25, "4.2": 25}
 TESTED_JAVA = {"4.1": 21}  # newer ones work, and Hadoop logs an exception
 
+#: Programs that run most code a few times: the second compiler takes more processor time than it saves, and so does the
+#: parallel collector.
+SHORT_RUN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+def short_run_options() -> str:
+    """JDK_JAVA_OPTIONS of a program that starts such a JVM: also those that are set."""
+    return " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "").split(), *SHORT_RUN])
+
 
 def find_java(line: str) -> Path:
     """Home of a Java that can build and run the line; raises Stop with what to install."""

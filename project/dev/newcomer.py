@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from dev.environment import FOREIGN_VARIABLES, Environment
+from dev.java import short_run_options
 from dev.layout import ROOT, STATE, default_line, release_version
 from dev.packaging import build_wheel
 from dev.process import Failed, nothing, run, say
@@ -21,9 +22,6 @@ HOME = STATE / "newcomer"
 NOTEBOOK = ("nbclient>=0.10,<1", "nbformat>=5.10,<6", "ipykernel>=6.29,<8")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-#: Short sessions: without the second compiler and the parallel collector they take half of the processor time.
-SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def newcomer(options: argparse.Namespace, rest: list[str]) -> int:
@@ -63,7 +61,7 @@ def first_steps(environment: Environment, *, few: bool, fresh: bool = False) -> 
     variables["JAVA_HOME"] = str(environment.java_home)
     variables["SPARK_LOCAL_IP"] = "127.0.0.1"
     if few:
-        variables["JDK_JAVA_OPTIONS"] = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} {SHORT_JVM}"
+        variables["JDK_JAVA_OPTIONS"] = short_run_options()
     command = [
         python,
         "first_steps.py",

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dev.environment import Environment
+from dev.java import SHORT_RUN
 from dev.layout import CACHE, ROOT, SOURCE_DATE_EPOCH, STATE
 from dev.process import Stop, remove, run, say, tried
 
 # Checksum of the launcher of the sbt version in project/build.properties; change both together.
 SBT_LAUNCH_SHA256 = "1750c8fb61c2d2f82da40b2cd9014f4d8a1bd49a361402ea5b1cec061ed66578"
-# The second compiler takes more processor time than it saves in a run that compiles each source once. Without it the
-# JVM reserves 48 MB for compiled code, which is not enough to compile all lines.
-SBT_JVM = ["-Xmx3g", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=512m"]
+# With one compiler the JVM reserves 48 MB for compiled code, which is not enough to compile all lines.
+SBT_JVM = ["-Xmx3g", "-Xss4m", *SHORT_RUN, "-XX:ReservedCodeCacheSize=512m"]
 SBT_SETTINGS = [
     "-Dsbt.override.build.repos=true",
     f"-Dsbt.repository.config={ROOT / 'project' / 'repositories'}",

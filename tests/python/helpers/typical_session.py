@@ -41,7 +41,6 @@ def main(archive: str) -> None:
         settings = {
             "spark.driver.memory": "1g",
             "spark.driver.extraJavaOptions": f"-XX:ArchiveClassesAtExit={unfinished} -Xlog:cds*=off "
-            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
             f"-Duser.timezone=UTC -Dderby.system.home={folder}",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",

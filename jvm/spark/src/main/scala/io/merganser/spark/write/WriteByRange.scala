@@ -2,26 +2,24 @@ package io.merganser.spark.write
 
 import io.merganser.spark.write.merge.{GroupTargets, WrittenGroup}
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.WriteRow
 import io.merganser.table.file.FileNames
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
-import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.merganser.RowShuffle
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Bulk insert: rows are ordered by partition and key, and each task writes files of its own. */
 private[write] final case class WriteByRange(tasks: WriteTasks) {
-  import tasks.{config, keyNumber, session, settings, transaction, writeStep}
+  import tasks.{session, settings, transaction, writeStep}
 
   def write(rows: DataFrame): Seq[WrittenGroup] = {
     val columns = RowShuffle.columns(rows.schema)
-    val by      = Seq(MetaColumns.PartitionPath, MetaColumns.RecordKey)
-    val sorted  = RowShuffle.sorted(session, ranged(rows, columns, by), columns, order(columns))
-    Partitions.collect(sorted)(writeStep(GroupTargets.Single, target).run)
+    val step    = writeStep(GroupTargets.Single, target)
+    tasks.writeSorted(ranged(rows, columns), columns, Seq(MetaColumns.PartitionPath), step)
   }
 
   private def target: (UTF8String, Int) => FileGroupTarget = {
@@ -34,7 +32,8 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
   }
 
   /** The rows in ranges of partition and key. These come from a sample, which takes a job over the keys of all rows. */
-  private def ranged(rows: DataFrame, columns: Seq[Attribute], by: Seq[String]): RDD[InternalRow] = {
+  private def ranged(rows: DataFrame, columns: Seq[Attribute]): RDD[InternalRow] = {
+    val by     = Seq(MetaColumns.PartitionPath, MetaColumns.RecordKey)
     val count  = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     val values = by.map(RowShuffle.column(columns, _))
     if (count == 1) RowShuffle.ranges(session, rows.queryExecution.toRdd, columns, values, count)
@@ -46,12 +45,5 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
         val once = tasks.persisted(rows.queryExecution.toRdd, rows.schema)
         RowShuffle.ranges(session, once.rows, columns, values, count)
     }
-  }
-
-  private def order(columns: Seq[Attribute]): Seq[Expression] = {
-    val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
-    val number  = if (config.partitionFields.isEmpty) Seq(keyNumber.of(Literal(0), key)) else Nil
-    val arrival = RowShuffle.column(columns, WriteRow.Arrival.name)
-    number ++ Seq(RowShuffle.column(columns, MetaColumns.PartitionPath), key, arrival)
   }
 }

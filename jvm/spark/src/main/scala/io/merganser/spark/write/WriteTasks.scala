@@ -22,7 +22,7 @@ import io.merganser.table.slice.{SliceReader, SliceVersions}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Literal}
 import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -110,25 +110,33 @@ private[write] final case class WriteTasks(
     RowShuffle(session, placed, columns, Seq(columns.last), tasks)
   }
 
+  /** As [[writeSorted]], of rows with the number of their file group and its salt behind the columns `before`. */
+  private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
+      target: (UTF8String, Int) => FileGroupTarget
+  ): Seq[WrittenGroup] =
+    writeSorted(rows, RowShuffle.columns(PlacedRow.schema(before)), byGroup, writeStep(before.length, target))
+
   /**
    * Sorts shuffled rows and writes their file groups, one file each.
    *
    * @param byGroup columns that separate the groups of a task; none if each task has one group
    */
-  private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
-      target: (UTF8String, Int) => FileGroupTarget
+  private[write] def writeSorted(
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      byGroup: Seq[String],
+      step: GroupWriter
   ): Seq[WrittenGroup] = {
-    val columns = RowShuffle.columns(PlacedRow.schema(before))
-    val order   = (byGroup ++ Seq(MetaColumns.RecordKey, WriteRow.Arrival.name)).map(RowShuffle.column(columns, _))
-    val key     = RowShuffle.column(columns, MetaColumns.RecordKey)
-    val group   = if (byGroup.isEmpty) Literal(0) else RowShuffle.column(columns, PlacedRow.Group)
+    def column(name: String) = RowShuffle.column(columns, name)
+    val group                = if (byGroup.contains(PlacedRow.Group)) column(PlacedRow.Group) else Literal(0)
     // The groups of several partitions have no order of their numbers alone.
-    val number = if (byGroup.isEmpty || config.partitionFields.isEmpty) Seq(keyNumber.of(group, key)) else Nil
-    val step   = writeStep(before.length, target)
-    Partitions.collect(RowShuffle.sorted(session, rows, columns, number ++ order))(step.run)
+    val number =
+      if (byGroup.isEmpty || config.partitionFields.isEmpty)
+        Seq(KeyNumber(config, schema).of(group, column(MetaColumns.RecordKey)))
+      else Nil
+    val order = number ++ (byGroup ++ Seq(MetaColumns.RecordKey, WriteRow.Arrival.name)).map(column)
+    Partitions.collect(RowShuffle.sorted(session, rows, columns, order))(step.run)
   }
-
-  private[write] val keyNumber: KeyNumber = KeyNumber(config, schema)
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter =
     new GroupWriter(writer, incoming, compiled, phases, GroupTargets(groupOrdinal, target), toLogs, table.rowKey,

@@ -192,7 +192,7 @@ private[base] object PlainKeys {
     if (isLittleEndian) value else Integer.reverseBytes(value)
   }
 
-  /** A stream of an array that says where it is. */
+  /** A stream of an array, with its position. */
   private final class Bytes(val array: Array[Byte]) extends ByteArrayInputStream(array) {
     def position: Int = pos
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ from frames import frame, load, refused, rows_of, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from plans import metric, scan_node
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import spark_partition_id
 
 from merganser import Table, WriteOptions
 
@@ -301,15 +303,86 @@ def test_two_equal_scans_of_one_query_share_an_exchange(spark: SparkSession, cha
     assert "ReusedExchange" in both._jdf.queryExecution().executedPlan().toString()
 
 
-def test_a_base_file_larger_than_a_read_split_is_read_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture
+def small_splits(spark: SparkSession) -> Iterator[None]:
+    """Tasks of a read have at most 200 KiB of a file."""
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(200 << 10))
+    yield
+    spark.conf.set("spark.sql.files.maxPartitionBytes", before)
+
+
+def test_a_base_file_larger_than_a_read_split_is_read_by_several_tasks(
+    spark: SparkSession, tmp_path: Path, small_splits: None
+) -> None:
     blocks = {"hoodie.parquet.block.size": str(64 << 10), KEY: "id", OPERATION: "insert"}
     save(spark.range(40_000).selectExpr("id", "cast(rand(1) as string) as v").coalesce(1), tmp_path / "t", blocks)
     assert len(Table.load(spark, str(tmp_path / "t")).inspect.file_slices()) == 1
-    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", str(200 << 10))
-    try:
-        rows = load(spark, tmp_path / "t")
-        assert rows.rdd.getNumPartitions() > 2
-        assert rows.selectExpr("count(*)", "count(distinct id)", "sum(id)").first() == (40_000, 40_000, 799_980_000)
-    finally:
-        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
+    rows = load(spark, tmp_path / "t")
+    assert rows.rdd.getNumPartitions() > 2
+    assert rows.selectExpr("count(*)", "count(distinct id)", "sum(id)").first() == (40_000, 40_000, 799_980_000)
+
+
+META = [f"_hoodie_{name}" for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")]
+
+MERGES = {
+    "event time": {ORDERING: "ts"},
+    "commit time": {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"},
+    "filled rows": {
+        ORDERING: "ts",
+        "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload",
+    },
+}
+
+
+def logged(spark: SparkSession, path: Path, options: dict[str, str]) -> str:
+    """Make a slice of 40,000 rows and two logs: updates, late rows, deletes, and new keys everywhere between them.
+
+    Returns:
+        The instant of the stored rows.
+    """
+    options = options | {
+        TYPE: MOR,
+        INDEX: "BUCKET",
+        BUCKETS: "1",
+        KEY: "id",
+        "hoodie.parquet.block.size": str(64 << 10),
+    }
+    key = "concat('k', lpad(cast(n AS string), 6, '0')) AS id"
+    stored = spark.range(40_000).selectExpr("2 * id + 5000 AS n", "cast(rand(1) AS string) AS v")
+    stored = stored.selectExpr(key, "10L AS ts", "v", "'stored' AS w", "false AS _hoodie_is_deleted")
+    save(stored.coalesce(1), path, {OPERATION: "insert"} | options)
+    first = str(load(spark, path).selectExpr("max(_hoodie_commit_time)").first()[0])
+    for commit in (1, 2):
+        changed = (
+            spark.range(commit * 1000, 90_000, 41)
+            .selectExpr("id AS n")
+            .selectExpr(
+                key,
+                "IF(n % 3 = 0, 5L, 20L) AS ts",
+                f"IF(n % 2 = 0, NULL, 'v{commit}') AS v",
+                f"'w{commit}' AS w",
+                "n % 5 = 0 AS _hoodie_is_deleted",
+            )
+        )
+        save(changed, path, options)
+    (slice_,) = Table.load(spark, str(path)).inspect.file_slices()
+    assert len(slice_.log_files) == 2
+    return first
+
+
+@pytest.mark.parametrize("rule", MERGES)
+def test_a_slice_is_merged_by_several_tasks(spark: SparkSession, tmp_path: Path, small_splits: None, rule: str) -> None:
+    first = logged(spark, tmp_path / "t", MERGES[rule])
+    since = {"hoodie.datasource.query.type": "incremental", "hoodie.datasource.read.begin.instanttime": first}
+    for options in ({}, since):
+        rows = load(spark, tmp_path / "t", **options)
+        tasks = rows.groupBy(spark_partition_id()).count().collect()
+        assert len(tasks) > 5
+        merged = sorted(rows.drop(*META).collect())
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(128 << 20))
+        whole = load(spark, tmp_path / "t", **options)
+        assert whole.rdd.getNumPartitions() == 1
+        assert merged == sorted(whole.drop(*META).collect())
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(200 << 10))
+    assert load(spark, tmp_path / "t").where("id = 'k004141' OR id >= 'k085000'").count() > 50

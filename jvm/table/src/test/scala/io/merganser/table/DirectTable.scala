@@ -90,7 +90,7 @@ final class DirectTable(
     val now = timeline
     val of  = new SliceBatchReader(new SliceInput(snapshot(now), columns))
     view(now).slices.flatMap { slice =>
-      val batches = of.batches(slice)
+      val batches = of.batches(SlicePart(slice))
       try batches.flatMap(_.rowIterator.asScala.map(change)).toList
       finally batches.close()
     }
@@ -198,7 +198,7 @@ final class DirectTable(
       try batches.flatMap(_.rowIterator.asScala.filter(isNewer).map(shown.row(_, rowSchema, rowSchema.indices))).toList
       finally batches.close()
     }.sorted
-    (rows(batches(now).loggedBatches), rows(batches(now).batches))
+    (rows(slice => batches(now).loggedBatches(SlicePart(slice))), rows(slice => batches(now).batches(SlicePart(slice))))
   }
 
   /** How many of the newest base files have rows a second time. */
@@ -210,10 +210,11 @@ final class DirectTable(
 
   /** The rows of base files without logs with commit times from one on, as JSON: as a reader of changes finds them. */
   def rowsSince(instant: String): Seq[String] =
-    rowsSince(instant, batches(timeline).recentBatches(_, 0L, Long.MaxValue, instant))
+    rowsSince(instant, slice => batches(timeline).recentBatches(SlicePart(slice), instant))
 
   /** The same rows, as any other reader finds them. */
-  def filteredSince(instant: String): Seq[String] = rowsSince(instant, batches(timeline).batches(_))
+  def filteredSince(instant: String): Seq[String] =
+    rowsSince(instant, slice => batches(timeline).batches(SlicePart(slice)))
 
   private def rowsSince(instant: String, open: FileSlice => SliceBatches): Seq[String] = {
     val shown = new ValueJson("UTC")

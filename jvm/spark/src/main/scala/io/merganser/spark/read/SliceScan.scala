@@ -8,7 +8,7 @@ import io.merganser.table.change.CommitTimes
 import io.merganser.table.options.Names
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatchReader, SliceBatches, SliceInput, TableSnapshot}
+import io.merganser.table.slice._
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -23,14 +23,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import java.util.{OptionalLong => Count}
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
-
-/**
- * A slice or, if it is read without a merge, the row groups whose middle lies in a range of its base file.
- *
- * @param start  of the range, in bytes
- * @param length of the range, in bytes
- */
-final case class SlicePart(slice: FileSlice, start: Long, length: Long)
 
 /** Parts that one task reads, one after the other. */
 final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
@@ -156,14 +148,18 @@ final class SliceScan(
     packed.result()
   }
 
-  /** A base file without logs to merge that is larger than `largest`, in bytes, is read by several tasks. */
-  private def parts(slice: FileSlice, largest: Long): Seq[SlicePart] =
-    if (slice.sizeBytes <= largest || (slice.logs.nonEmpty && !readOptimized))
-      Seq(SlicePart(slice, 0L, slice.sizeBytes))
-    else {
-      val size = slice.base.map(_.sizeBytes).getOrElse(0L)
-      (0L until size by largest).map(start => SlicePart(slice, start, math.min(largest, size - start)))
-    }
+  /**
+   * A base file that is larger than `largest`, in bytes, is read by several tasks. Each of them reads all logs that are
+   * merged with it, which are together at most as many bytes as the base file has.
+   */
+  private def parts(slice: FileSlice, largest: Long): Seq[SlicePart] = {
+    val size  = slice.base.fold(0L)(_.sizeBytes)
+    val logs  = if (readOptimized) 0L else slice.logs.map(_.sizeBytes).sum
+    val count = math.max(1L, math.min(-Math.floorDiv(-size, largest), if (logs == 0) Long.MaxValue else size / logs))
+    val step  = -Math.floorDiv(-size, count)
+    if (count == 1) Seq(SlicePart(slice, 0L, slice.sizeBytes))
+    else (0L until size by step).map(start => SlicePart(slice, start, math.min(step, size - start)))
+  }
 
   /** How keys are computed, where they are not stored and needed. */
   private def rowKey = if (isMerged || requested.fieldNames.contains(MetaColumns.RecordKey)) table.rowKey else None
@@ -243,11 +239,8 @@ final case class SliceReaderFactory(reader: SliceBatchReader, isMerged: Boolean,
       part => {
         val all =
           if (isMerged && part.slice.logs.nonEmpty) {
-            if (selection.forall(_.mayHold(part.slice))) reader.batches(part.slice)
-            else reader.loggedBatches(part.slice)
-          } else selection.fold(reader.baseBatches(part.slice, part.start, part.length)) { changed =>
-            reader.recentBatches(part.slice, part.start, part.length, changed.times.least)
-          }
+            if (selection.forall(_.mayHold(part.slice))) reader.batches(part) else reader.loggedBatches(part)
+          } else selection.fold(reader.baseBatches(part))(changed => reader.recentBatches(part, changed.times.least))
         selection.fold(all)(s => SliceBatches.where(all, s.column, s.width)(s.times))
       })
 }

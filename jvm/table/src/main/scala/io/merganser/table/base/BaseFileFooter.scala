@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.parquet.schema.MessageType
@@ -74,6 +74,9 @@ object BaseFileFooter {
   /** Those of files with their sizes in bytes, read in parallel. */
   def readAll(conf: Configuration, files: Seq[(Path, Long)]): Seq[BaseFileFooter] =
     Parallel.map(files) { case (path, sizeBytes) => read(conf, path, sizeBytes) }
+
+  /** The position in the file by which a row group belongs to a range of bytes. */
+  private[table] def middle(rows: BlockMetaData): Long = rows.getStartingPos + rows.getCompressedSize / 2
 
   private[base] def status(path: Path, sizeBytes: Long): FileStatus =
     new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)

@@ -207,7 +207,7 @@ final class BaseFileReader(
   /** The footer with the row groups of the range that may have a row, by the statistics in it. */
   private def rowGroups(plan: ReadPlan): ParquetMetadata = {
     def isIn(block: BlockMetaData) = {
-      val middle = block.getStartingPos + block.getCompressedSize / 2
+      val middle = BaseFileFooter.middle(block)
       start <= middle && middle - start < length
     }
     val filter                         = plan.predicate.map(LogicalInverseRewriter.rewrite)

@@ -20,19 +20,18 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     CompiledRule.layoutSchema(new StructType, table.columns, table.config, rule), table.rowKey)
 
   /**
-   * The slice's live rows in column batches of the requested columns. Rows without log records are returned as read.
+   * The part's live rows in column batches of the requested columns. Rows without log records are returned as read.
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def batches(slice: FileSlice): SliceBatches =
-    if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice, versions(slice))
+  def batches(part: SlicePart): SliceBatches =
+    if (part.slice.logs.isEmpty) baseBatches(part)
+    else
+      merged(part).fold(SliceBatches(Iterator.empty, Nil))(of => mergedBatches(of.part, versions(part.slice, of.keys)))
 
   /** The base file's rows, not merged with the logs. */
-  def baseBatches(slice: FileSlice): SliceBatches = baseBatches(slice, 0L, Long.MaxValue)
-
-  /** Only the rows of row groups whose midpoint is in a range of the file, in bytes. */
-  def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
-    val reader = openBase(slice, rowColumns, filters, start, length)
+  def baseBatches(part: SlicePart): SliceBatches = {
+    val reader = openBase(part, rowColumns, filters)
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -41,15 +40,15 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def recentBatches(slice: FileSlice, start: Long, length: Long, since: String): SliceBatches = {
+  def recentBatches(part: SlicePart, since: String): SliceBatches = {
     def held(footer: BaseFileFooter) = RecentRows.of(footer).filter(_.hold(since)).map(_.section)
-    val reader                       = openBase(slice, rowColumns, filters, start, length, section = held)
+    val reader                       = openBase(part, rowColumns, filters, section = held)
     // Of several ranges of a file, the first one has them.
-    val batches = reader.filter(start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
+    val batches = reader.filter(part.start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
     SliceBatches(batches, reader.toSeq)
   }
 
-  private def mergedBatches(slice: FileSlice, buffer: VersionBuffer): SliceBatches = {
+  private def mergedBatches(part: SlicePart, buffer: VersionBuffer): SliceBatches = {
     val tally = new MergeTally
     tally.versions = buffer.versionCount
     buffer.mergeBatches() match {
@@ -57,11 +56,11 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
         tally.duplicates = buffer.versionCount - buffer.keyCount
         merge.tally = tally
         val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
-        val reader   = openBase(slice, mergeColumns, keyFilters, keysInPlace = !asksKeys)
+        val reader   = openBase(part, mergeColumns, keyFilters, keysInPlace = !asksKeys)
         val batches  = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
       case None =>
-        val open = input.open(slice, buffer)
+        val open = input.open(part, buffer)
         SliceBatches(RowsToBatches(new LiveRows(open, tally), requested, SliceBatchReader.BatchRows), Seq(open), tally)
     }
   }
@@ -73,15 +72,19 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def loggedBatches(slice: FileSlice): SliceBatches = {
+  def loggedBatches(part: SlicePart): SliceBatches =
+    merged(part).fold(SliceBatches(Iterator.empty, Nil))(of => loggedBatches(of.part, of.keys))
+
+  private def loggedBatches(part: SlicePart, keys: KeySpan): SliceBatches = {
     var isWhole = rule.isDecidedByOrdering
-    val buffer  = newBuffer(slice)
+    val buffer  = newBuffer(part.slice)
     val decides = new DecidingRows(rule, layout)
-    retain(slice, buffer)
-    scan(slice, version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) })
-    (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(slice, buffer)) { merge =>
+    retain(part.slice, buffer, keys.has)
+    scan(part.slice,
+      adding(version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) }, keys))
+    (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(part, buffer)) { merge =>
       def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
-      val reader                                      = openBase(slice, decisionColumns, keyFilters, more = mayWin)
+      val reader                                      = openBase(part, decisionColumns, keyFilters, more = mayWin)
       val batches =
         if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty
         else reader.iterator.flatMap(_.batches().map(withoutOthers))

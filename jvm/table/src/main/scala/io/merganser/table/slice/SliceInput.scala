@@ -70,12 +70,27 @@ final class SliceInput(
     visibility.columns
   )
 
-  private[slice] def versions(slice: FileSlice): VersionBuffer = {
+  /** What is merged where a part is asked for: the first part may be the whole slice, and the others nothing. */
+  private[slice] def merged(part: SlicePart): Option[MergedPart] = {
+    def footer(base: BaseFile) = SliceInput.missingNamed(config, base.path)(readFooter(base))
+    val keys = if (part.isWhole) None else part.slice.base.flatMap(b => KeySpan.of(footer(b), part.start, part.length))
+    keys match {
+      case Some(span)           => Some(MergedPart(part, span))
+      case _ if part.start == 0 => Some(MergedPart(SlicePart(part.slice), KeySpan.All))
+      case _                    => None
+    }
+  }
+
+  private[slice] def versions(slice: FileSlice, keys: KeySpan = KeySpan.All): VersionBuffer = {
     val buffer = newBuffer(slice)
-    retain(slice, buffer)
-    scan(slice, buffer.add)
+    retain(slice, buffer, keys.has)
+    scan(slice, adding(buffer.add, keys))
     buffer
   }
+
+  /** Passes on the versions that have one of the keys. */
+  private[slice] def adding(next: Version => Unit, keys: KeySpan): Version => Unit =
+    if (keys eq KeySpan.All) next else version => if (keys.has(layout.key(version.row))) next(version)
 
   /** Adds the deletes that the base file retains, which are older than what the logs have. */
   private[slice] def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
@@ -104,28 +119,27 @@ final class SliceInput(
     scanner.scan(slice.logs, mergeColumns.stored, mergeColumns.sink(slice.partitionPath, sink))
   }
 
-  private[slice] def open(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {
-    val reader = openBase(slice, mergeColumns, keyFilters)
+  private[slice] def open(part: SlicePart, buffer: VersionBuffer): OpenMerge = {
+    val reader = openBase(part, mergeColumns, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
   }
 
   private[slice] def openBase(
-      slice: FileSlice,
+      part: SlicePart,
       columns: DerivedColumns,
       filters: Seq[Filter],
-      start: Long = 0L,
-      length: Long = Long.MaxValue,
       more: BaseFileFooter => Seq[Filter] = _ => Nil,
       section: BaseFileFooter => Option[BaseFileSection] = _ => None,
       keysInPlace: Boolean = false
-  ): Option[TableFileReader] = slice.base.map { base =>
+  ): Option[TableFileReader] = part.slice.base.map { base =>
     SliceInput.missingNamed(config, base.path) {
       // Read here, where a missing file is reported by name.
       val (footer, input) = if (keysInPlace) openFooter(base) else (readFooter(base), None)
-      try new TableFileReader(storage, slice.partitionPath, base, columns,
-          BaseReadOptions(filters ++ more(footer), start, length, Some(footer), visibility.columns(base.instant),
+      try new TableFileReader(storage, part.slice.partitionPath, base, columns,
+          BaseReadOptions(filters ++ more(footer), part.start, part.length, Some(footer),
+            visibility.columns(base.instant),
             section(footer), SliceInput.missing(config, base.path), input))
       catch { case e: Throwable => input.foreach(_.close()); throw e }
     }

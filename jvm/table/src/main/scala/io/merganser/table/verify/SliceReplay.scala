@@ -4,7 +4,7 @@ import io.merganser.merge.Version
 import io.merganser.merge.buffer.{KeyTrace, SortedMerge, StoredDeletes, VersionCursor}
 import io.merganser.table.explain.ValueJson
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, SliceBatchReader, SliceRows, TableSnapshot}
+import io.merganser.table.slice.{FileSlice, SliceBatchReader, SlicePart, SliceRows, TableSnapshot}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -179,7 +179,7 @@ final class SliceReplay(
     }
 
     private def snapshot(use: InternalRow => Unit): Unit = {
-      val batches = new SliceBatchReader(reader.input).batches(slice)
+      val batches = new SliceBatchReader(reader.input).batches(SlicePart(slice))
       try batches.foreach(_.rowIterator().asScala.foreach(use))
       finally batches.close()
     }

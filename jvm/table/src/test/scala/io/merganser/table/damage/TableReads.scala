@@ -81,7 +81,7 @@ object TableReads {
     }.sorted
 
     def optimized: Seq[String] = schema.simpleString +: view.readOptimizedSlices.flatMap { slice =>
-      val batches = new SliceBatchReader(reader.input).baseBatches(slice)
+      val batches = new SliceBatchReader(reader.input).baseBatches(SlicePart(slice))
       try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, projection).toString)).toVector
       finally batches.close()
     }.sorted

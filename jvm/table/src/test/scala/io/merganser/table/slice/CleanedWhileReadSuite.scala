@@ -11,9 +11,9 @@ final class CleanedWhileReadSuite extends TableSuite {
   private val reads: Seq[(String, (SliceReader, FileSlice) => Iterator[Any])] = Seq(
     "rows" -> (_.rows(_)),
     "rows in key order" -> (_.sortedRows(_, null)),
-    "rows in batches" -> ((reader, slice) => new SliceBatchReader(reader.input).batches(slice)),
+    "rows in batches" -> ((reader, slice) => new SliceBatchReader(reader.input).batches(SlicePart(slice))),
     "rows of the newest" -> ((reader, slice) =>
-      new SliceBatchReader(reader.input).recentBatches(slice, 0L, Long.MaxValue, slice.base.get.instant)),
+      new SliceBatchReader(reader.input).recentBatches(SlicePart(slice), slice.base.get.instant)),
     "rows of a base file" -> (_.baseRows(_))
   )
 

@@ -72,6 +72,29 @@ private[merge] object StringBytes {
     if (isLittleEndian) java.lang.Long.compareUnsigned(java.lang.Long.reverseBytes(x), java.lang.Long.reverseBytes(y))
     else java.lang.Long.compareUnsigned(x, y)
 
+  /** Eight bytes from a position on as a number whose unsigned order is theirs; zero where the string has ended. */
+  def word(base: AnyRef, offset: Long, bytes: Int, from: Int): Long =
+    if (bytes - from >= 8) {
+      val word = Platform.getLong(base, offset + from)
+      if (isLittleEndian) java.lang.Long.reverseBytes(word) else word
+    } else {
+      var word = 0L
+      var i    = from
+      while (i < from + 8) {
+        word = word << 8 | (if (i < bytes) Platform.getByte(base, offset + i) & 0xffL else 0L)
+        i += 1
+      }
+      word
+    }
+
+  /** The number of leading bytes that two strings share. */
+  def shared(a: AnyRef, aOffset: Long, aBytes: Int, b: AnyRef, bOffset: Long, bBytes: Int): Int = {
+    val common = Math.min(aBytes, bBytes)
+    var i      = 0
+    while (i < common && Platform.getByte(a, aOffset + i) == Platform.getByte(b, bOffset + i)) i += 1
+    i
+  }
+
   def areEqual(a: AnyRef, aOffset: Long, aBytes: Int, b: AnyRef, bOffset: Long, bBytes: Int): Boolean =
     aBytes == bBytes && {
       val last = aBytes - 8

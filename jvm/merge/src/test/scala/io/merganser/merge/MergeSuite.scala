@@ -1,6 +1,6 @@
 package io.merganser.merge
 
-import io.merganser.merge.buffer.{MergeIterator, Outcome, SortedMerge, VersionBuffer}
+import io.merganser.merge.buffer.{BatchedRows, MergeIterator, Outcome, SortedMerge, VersionBuffer}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -64,11 +64,21 @@ object MergePaths {
     SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout,
       fold(rule))
 
+  /** Stored rows that come in batches. */
+  val batched: MergePath =
+    (base, versions, rule) => new BatchedRows(base, 4, buffer(versions, rule).mergeBatches(baseSorted = false))
+
+  val sortedBatches: MergePath = (base, versions, rule) =>
+    new BatchedRows(inKeyOrder(base), 4, buffer(versions, rule).mergeBatches(baseSorted = true))
+
   val all: Seq[(String, MergePath)] = Seq(
     "keyed" -> keyed,
     "sorted" -> sorted,
     "keyed, apart" -> ((base, versions, rule) => keyed(base, versions, new Apart(rule))),
-    "sorted, apart" -> ((base, versions, rule) => sorted(base, versions, new Apart(rule)))
+    "sorted, apart" -> ((base, versions, rule) => sorted(base, versions, new Apart(rule))),
+    "batched" -> batched,
+    "sorted batches" -> sortedBatches,
+    "sorted batches, apart" -> ((base, versions, rule) => sortedBatches(base, versions, new Apart(rule)))
   )
 
   private val names = Map(

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * probing on a key's bytes and hash. Most lookups are of keys without an entry: a bit for each hash, in a sixteenth of
  * the slots' memory, ends all but a few of these before a slot is read.
  */
-private[buffer] final class KeyTable {
+private[buffer] final class KeyTable extends KeyedVersions {
   private[this] final val slotsPerWord = 16 // of bits
 
   // The upper half of a slot is a hash; the lower is an entry's number plus one, or zero where the slot is free.
@@ -25,7 +25,7 @@ private[buffer] final class KeyTable {
   private[this] var count   = 0
 
   /** Number of entries; their numbers are below it. */
-  def size: Int = count
+  override def size: Int = count
 
   /** Number of slots; never more than half of them are used. */
   def capacity: Int = slots.length
@@ -67,8 +67,7 @@ private[buffer] final class KeyTable {
     entry
   }
 
-  /** An entry's version. */
-  def record(entry: Int): Version = records(entry)
+  override def record(entry: Int): Version = records(entry)
 
   /** Puts a key that [[find]] did not find. The key must not be overwritten by its reader later. */
   def put(key: UTF8String, record: Version): Unit = {

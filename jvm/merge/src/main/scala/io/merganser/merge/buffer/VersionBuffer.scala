@@ -12,15 +12,16 @@ import java.io.Closeable
  * Buffers the versions of logs, oldest first as they are added, until the stored rows are read. Their rows are packed:
  * one array of bytes each, whatever their readers make them of; deletes are copied.
  *
- * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes`, or where the task's memory is used
- * up before, it changes to sorted runs that Spark's memory manager spills to local disk, and the stored rows are then
- * merged in key order.
+ * In memory they are in runs of ascending keys, as long as these are few; then an open-addressed table on the key's
+ * bytes. Beyond `bufferBytes`, or where the task's memory is used up before, it changes to sorted runs that Spark's
+ * memory manager spills to local disk, and the stored rows are then merged in key order.
  *
  * @param bufferBytes memory for versions before they are sorted and spilled, in bytes. Outside a Spark task there is
  *                    no memory manager to spill with, and everything stays in memory.
  */
 final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) extends Closeable {
   private[this] val memory              = BufferMemory.ofTask().orNull
+  private[this] var runs                = new KeyRuns(layout) // null once they are in the table
   private[this] val table               = new KeyTable
   private[this] var usedBytes           = 0L
   private[this] var sorted: SortedSpill = _
@@ -49,26 +50,39 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   def duplicateCount: Long = combined + uncombined + (if (merging eq null) 0L else merging.duplicateCount)
 
   /** Number of keys buffered in memory. */
-  def keyCount: Int = table.size
+  def keyCount: Int =
+    if (runs == null) table.size
+    else {
+      sortRuns()
+      runs.size
+    }
 
-  def isEmpty: Boolean = table.size == 0 && sorted == null
+  def isEmpty: Boolean = isInMemory && (if (runs == null) table.size else runs.size) == 0
+
+  /** Whether the versions are not in sorted runs that may be spilled. */
+  def isInMemory: Boolean = sorted == null
 
   /** Adds a version newer than all that were added before; its row is copied if it is buffered. */
   def add(version: Version): Unit = {
     versionCount += 1
     if (sorted != null) sorted.add(version)
     else {
-      val next  = packedOf(version)
-      val entry = table.find(next.row, layout.keyOrdinal)
-      if (entry < 0) {
-        val copied = next.copy()
-        table.put(layout.key(copied.row), copied)
-        usedBytes += sizeOf(copied)
-      } else addTo(entry, table.record(entry), next)
-      // Twice, since there are two copies of the versions while they are sorted.
-      if (memory != null && (usedBytes > bufferBytes || !memory.holds(usedBytes * 2))) switchToSorted()
+      val next = packedOf(version)
+      if (runs == null) addToTable(next, isOwn = false)
+      else {
+        val own = next.copy()
+        usedBytes += sizeOf(own)
+        if (!runs.add(own)) {
+          moveToTable()
+          addToTable(own, isOwn = true)
+        }
+      }
+      if (isFull && (runs == null || { moveToTable(); isFull })) switchToSorted() // the table combines
     }
   }
+
+  // Twice, since there are two copies of the versions while they are sorted.
+  private def isFull: Boolean = memory != null && (usedBytes > bufferBytes || !memory.holds(usedBytes * 2))
 
   /**
    * The same version with a packed row, until the next call. Rows of another width stay as they are, and so do deletes:
@@ -83,19 +97,47 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   /** Releases the memory; call when the merge is at its end. */
   override def close(): Unit = if (memory != null) memory.release()
 
-  private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
+  /** @param isOwn whether nobody else fills the version again */
+  private def addToTable(version: Version, isOwn: Boolean): Unit = {
+    val entry = table.find(version.row, layout.keyOrdinal)
+    if (entry < 0) {
+      val own = if (isOwn) version else version.copy()
+      table.put(layout.key(own.row), own)
+      usedBytes += sizeOf(own)
+    } else {
+      val buffered = table.record(entry)
+      val result   = addTo(buffered, version)
+      if (result ne buffered) {
+        val own = if ((result eq version) && !isOwn) result.copy() else result
+        table.replace(entry, layout.key(own.row), own)
+        usedBytes += sizeOf(own) - (if (own.isBehind(buffered)) 0L else sizeOf(buffered))
+      }
+    }
+  }
+
+  private def addTo(buffered: Version, version: Version): Version = {
     val result = fold.addToLogs(buffered, version)
     if (fold.isLate(buffered, version, result)) late += 1
     else if (!buffered.isRetained) { if (result.isBehind(buffered)) uncombined += 1 else combined += 1 }
-    if (result ne buffered) {
-      val own = if (result eq version) result.copy() else result
-      table.replace(entry, layout.key(own.row), own)
-      usedBytes += sizeOf(own) - (if (own.isBehind(buffered)) 0L else sizeOf(buffered))
-    }
+    result
+  }
+
+  private def moveToTable(): Unit = {
+    val moved = runs
+    runs = null
+    usedBytes = 0
+    moved.foreach(addToTable(_, isOwn = true))
+  }
+
+  private def sortRuns(): Unit = runs.sort { (buffered, version) =>
+    val result = addTo(buffered, version)
+    usedBytes += sizeOf(result) - sizeOf(version) - (if (result.isBehind(buffered)) 0L else sizeOf(buffered))
+    result
   }
 
   private def sizeOf(record: Version): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
 
+  /** The table's versions. */
   private def switchToSorted(): Unit = {
     // The sorter reserves what it takes over.
     close()
@@ -124,13 +166,26 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     merge
   }
 
-  /** The same for stored rows in column batches; None once the versions are in sorted runs, which need sorted rows. */
-  def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(complete(), layout, fold)) else None
+  /**
+   * The same for stored rows in column batches; only while the versions are [[isInMemory in memory]].
+   *
+   * @param baseSorted as for [[merge]]
+   */
+  def mergeBatches(baseSorted: Boolean): BatchMerge =
+    if (runs == null || !baseSorted) new HashedBatchMerge(complete(), layout, fold)
+    else {
+      sortRuns()
+      keepUsed()
+      new SortedBatchMerge(runs, layout, fold)
+    }
 
   private def complete(): KeyTable = {
-    if (memory != null) memory.keep(usedBytes)
+    if (runs != null) moveToTable()
+    keepUsed()
     table
   }
+
+  private def keepUsed(): Unit = if (memory != null) memory.keep(usedBytes)
 
   /** Merges the versions where nothing is stored. */
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
@@ -141,12 +196,14 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    */
   def emitted(): MergeIterator =
     if (sorted == null) {
+      val versions = complete()
       uncombined = 0 // each is emitted
-      new EmittedVersions(complete(), fold)
+      new EmittedVersions(versions, fold)
     } else counting(SortedMerge.logsForLog(sorted.cursor(), layout, fold))
 
   /** The newest version buffered for a key, or null; only while everything is in memory. For tests. */
   private[merganser] def get(key: UTF8String): Version = {
+    if (runs != null) moveToTable()
     val entry = table.find(key)
     if (entry < 0) null else table.record(entry)
   }
@@ -175,7 +232,7 @@ private final class EmittedVersions(table: KeyTable, fold: KeyFold) extends Merg
 }
 
 /** A merge with a table of versions: first those whose key is stored, then the others. */
-private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extends MergeIterator(fold) {
+private[buffer] abstract class TableMerge(table: KeyedVersions, fold: KeyFold) extends MergeIterator(fold) {
   private[this] val count   = table.size
   private[this] val matched = new Array[Long]((count + 63) / 64) // a bit for each entry
   private[this] var rest    = 0

@@ -51,17 +51,17 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
   private def mergedBatches(part: SlicePart, buffer: VersionBuffer): SliceBatches = {
     val tally = new MergeTally
     tally.versions = buffer.versionCount
-    buffer.mergeBatches() match {
-      case Some(merge) =>
-        tally.duplicates = buffer.versionCount - buffer.keyCount
-        merge.tally = tally
-        val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
-        val reader   = openBase(part, mergeColumns, keyFilters, keysInPlace = !asksKeys)
-        val batches  = reader.map(_.batches()).getOrElse(Iterator.empty)
-        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
-      case None =>
-        val open = input.open(part, buffer)
-        SliceBatches(RowsToBatches(new LiveRows(open, tally), requested, SliceBatchReader.BatchRows), Seq(open), tally)
+    if (buffer.isInMemory) {
+      val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
+      val reader   = openBase(part, mergeColumns, keyFilters, keysInPlace = !asksKeys)
+      val merge    = buffer.mergeBatches(reader.forall(_.footer.isSorted))
+      tally.duplicates = buffer.versionCount - buffer.keyCount
+      merge.tally = tally
+      val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+      SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer, tally)
+    } else {
+      val open = input.open(part, buffer)
+      SliceBatches(RowsToBatches(new LiveRows(open, tally), requested, SliceBatchReader.BatchRows), Seq(open), tally)
     }
   }
 
@@ -82,9 +82,11 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     retain(part.slice, buffer, keys.has)
     scan(part.slice,
       adding(version => { isWhole &= !version.isPartial; decides.add(version); buffer.add(version) }, keys))
-    (if (isWhole) buffer.mergeBatches() else None).fold(mergedBatches(part, buffer)) { merge =>
+    if (!isWhole || !buffer.isInMemory) mergedBatches(part, buffer)
+    else {
       def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
       val reader                                      = openBase(part, decisionColumns, keyFilters, more = mayWin)
+      val merge                                       = buffer.mergeBatches(reader.forall(_.footer.isSorted))
       val batches =
         if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty
         else reader.iterator.flatMap(_.batches().map(withoutOthers))

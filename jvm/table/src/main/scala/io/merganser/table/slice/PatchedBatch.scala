@@ -119,7 +119,7 @@ private final class PatchedColumn(dataType: DataType) {
     if (column.hasDictionary || column.isAllNull) {
       reserve(rows)
       copyNulls(column, rows)
-      if (bytes ne null) bytes.take(column, rows) else if (!column.isAllNull) copy(column, rows)
+      if (bytes ne null) bytes.take(column, own, rows) else if (!column.isAllNull) copy(column, rows)
       vector = own
     } else vector = column
 
@@ -142,7 +142,7 @@ private final class PatchedColumn(dataType: DataType) {
     }
 
   private def putBytes(position: Int, row: UnsafeRow, ordinal: Int): Unit =
-    if (vector eq own) bytes.put(position, row.getBinary(ordinal))
+    if (vector eq own) own.getDictionaryIds.putInt(position, bytes.add(row.getBinary(ordinal)))
     else {
       row.getBaseObject match {
         case array: Array[Byte] =>
@@ -160,12 +160,7 @@ private final class PatchedColumn(dataType: DataType) {
       capacity = rows
       own = new OnHeapColumnVector(rows, dataType)
       if (bytes ne null) {
-        val ids = own.reserveDictionaryIds(rows)
-        var i   = 0
-        while (i < rows) {
-          ids.putInt(i, i)
-          i += 1
-        }
+        own.reserveDictionaryIds(rows)
         own.setDictionary(bytes)
       }
     }
@@ -223,28 +218,68 @@ private object PatchedColumn {
   }
 }
 
-/** Bytes by position in a batch: those that were put, else those of the batch's column, decoded when they are used. */
+/**
+ * Bytes of a column with a dictionary by their ids there, each decoded once in a batch if it is used, and values that
+ * are added, with ids above those of the batch.
+ */
 private final class RowBytes extends Dictionary {
   private[this] var column: WritableColumnVector = _
-  private[this] var values                       = new Array[Array[Byte]](0)
+  private[this] var positions                    = new Array[Int](0) // by id, of one of its rows
+  private[this] var decoded                      = new Array[Array[Byte]](0)
+  private[this] var added                        = new Array[Array[Byte]](64)
+  private[this] var addedCount                   = 0
+  private[this] var firstAdded                   = 0
 
-  def take(newColumn: WritableColumnVector, rows: Int): Unit = {
+  /** @param to gets the ids of the column's rows; has their nulls */
+  def take(newColumn: WritableColumnVector, to: WritableColumnVector, rows: Int): Unit = {
     column = newColumn
-    if (values.length < rows) values = new Array[Array[Byte]](rows)
-    else java.util.Arrays.fill(values.asInstanceOf[Array[AnyRef]], 0, rows, null)
+    addedCount = 0
+    firstAdded = 0
+    if (column.hasDictionary) {
+      val from = column.getDictionaryIds
+      val ids  = to.getDictionaryIds
+      var i    = 0
+      while (i < rows) {
+        if (!to.isNullAt(i)) {
+          val id = from.getDictId(i)
+          if (id >= positions.length) grow(id)
+          if (id >= firstAdded) firstAdded = id + 1
+          positions(id) = i
+          if (decoded(id) ne null) decoded(id) = null
+          ids.putInt(i, id)
+        }
+        i += 1
+      }
+    }
   }
 
-  def put(position: Int, value: Array[Byte]): Unit = values(position) = value
-
-  override def decodeToBinary(position: Int): Array[Byte] = {
-    val value = values(position)
-    if (value ne null) value else column.getBinary(position)
+  private def grow(id: Int): Unit = {
+    positions = java.util.Arrays.copyOf(positions, Math.max(16, id * 2))
+    decoded = java.util.Arrays.copyOf(decoded.asInstanceOf[Array[AnyRef]], positions.length)
+      .asInstanceOf[Array[Array[Byte]]]
   }
 
-  override def decodeToInt(position: Int): Int       = throw unsupported
-  override def decodeToLong(position: Int): Long     = throw unsupported
-  override def decodeToFloat(position: Int): Float   = throw unsupported
-  override def decodeToDouble(position: Int): Double = throw unsupported
+  /** Returns the id of the value. */
+  def add(value: Array[Byte]): Int = {
+    if (addedCount == added.length)
+      added =
+        java.util.Arrays.copyOf(added.asInstanceOf[Array[AnyRef]], addedCount * 2).asInstanceOf[Array[Array[Byte]]]
+    added(addedCount) = value
+    addedCount += 1
+    firstAdded + addedCount - 1
+  }
+
+  override def decodeToBinary(id: Int): Array[Byte] =
+    if (id >= firstAdded) added(id - firstAdded)
+    else {
+      if (decoded(id) eq null) decoded(id) = column.getBinary(positions(id))
+      decoded(id)
+    }
+
+  override def decodeToInt(id: Int): Int       = throw unsupported
+  override def decodeToLong(id: Int): Long     = throw unsupported
+  override def decodeToFloat(id: Int): Float   = throw unsupported
+  override def decodeToDouble(id: Int): Double = throw unsupported
 
   private def unsupported = new UnsupportedOperationException("these are bytes")
 }

@@ -42,6 +42,17 @@ final class PatchedBatchSuite extends AnyFunSuite with TempFolder {
   private def hasDictionary(batch: ColumnarBatch, column: String): Boolean =
     batch.column(schema.fieldIndex(column)).asInstanceOf[WritableColumnVector].hasDictionary
 
+  /** A selection of rows decides once for each id of a dictionary. */
+  private def requireOneValueForEachId(batch: ColumnarBatch): Unit =
+    for ((field, i) <- schema.zipWithIndex if field.dataType == StringType)
+      batch.column(i) match {
+        case column: WritableColumnVector if column.hasDictionary =>
+          val values = (0 until batch.numRows).filterNot(column.isNullAt).map(row =>
+            column.getDictionaryIds.getDictId(row) -> column.getUTF8String(row).toString)
+          assert(values.forall(_._1 >= 0) && values.distinct.map(_._1).distinct.size == values.distinct.size)
+        case _ => ()
+      }
+
   private def plain(batch: ColumnarBatch): Seq[Seq[Any]] =
     batch.rowIterator().asScala.map(Rows.plain(_, schema)).toList
 
@@ -79,7 +90,9 @@ final class PatchedBatchSuite extends AnyFunSuite with TempFolder {
               patched.replace(i, if (random.nextBoolean()) row else packed(row))
             }
           }
-          val result = Option(patched.result()).fold(Seq.empty[Seq[Any]])(plain)
+          val filled = Option(patched.result())
+          filled.foreach(requireOneValueForEachId)
+          val result = filled.fold(Seq.empty[Seq[Any]])(plain)
           val left   = expected.toSeq.flatten
           assert(result.map(_.toString).sorted == left.map(_.toString).sorted)
           // Rows before the first removed one stay where they are.

@@ -1,6 +1,7 @@
 package io.merganser.table.base
 
 import java.io.{EOFException, IOException}
+import java.util.Collections
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.storage.Parallel
@@ -28,6 +29,12 @@ final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) 
   val keyValues: Map[String, String] = metadata.getFileMetaData.getKeyValueMetaData.asScala.toMap
 
   lazy val rowCount: Long = metadata.getBlocks.asScala.map(_.getRowCount).sum
+
+  /** The footer of a file that has only one of the row groups. */
+  private[base] def only(group: Int): BaseFileFooter = {
+    val groups = Collections.singletonList(metadata.getBlocks.get(group))
+    new BaseFileFooter(fileName, new ParquetMetadata(metadata.getFileMetaData, groups))
+  }
 
   /** Smallest record key, if the writer recorded it. A footer copied from another file is not detected. */
   def minKey: Option[String] = keyValues.get(BaseFileFooter.MinKey)

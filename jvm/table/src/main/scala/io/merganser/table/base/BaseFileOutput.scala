@@ -42,6 +42,9 @@ private[base] final class BaseFileOutput(file: OutputFile) extends OutputFile {
     stream
   }
 
+  /** Closes the file, complete or not. */
+  def close(): Unit = if (stream != null) stream.close()
+
   private final class Measured(out: PositionOutputStream) extends PositionOutputStream {
     override def getPos: Long = if (footer == null) out.getPos else out.getPos + footer.size
 

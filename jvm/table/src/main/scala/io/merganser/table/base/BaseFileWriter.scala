@@ -1,7 +1,6 @@
 package io.merganser.table.base
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.index.BloomFilter
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.StoredOutput
 import org.apache.hadoop.conf.Configuration
@@ -30,6 +29,8 @@ import scala.util.control.NonFatal
  * @param dictionary    false: no column has a dictionary
  * @param maxFileBytes  encoded size up to which the file of a new group is filled, in bytes
  * @param recentRows    largest share of the rows that a file has a second time, by itself: see [[RecentRows]]
+ * @param copiesFromBytes smallest size, in bytes, of a file of which unchanged row groups and columns are copied to
+ *                     the one that replaces it: see [[ReplacedFile]]
  */
 final case class BaseFileOptions(
     codec: String = "snappy",
@@ -38,7 +39,8 @@ final case class BaseFileOptions(
     pageBytes: Int = ParquetWriter.DEFAULT_PAGE_SIZE,
     dictionary: Boolean = true,
     maxFileBytes: Long = Long.MaxValue,
-    recentRows: Double = 0.0
+    recentRows: Double = 0.0,
+    copiesFromBytes: Long = 1L << 20
 )
 
 /**
@@ -62,6 +64,8 @@ final case class BaseFileWritten(
  * @param schema     the columns of the rows, meta columns first
  * @param storesKeys false if the key column is null and [[track]] is called for every row
  * @param recent     collects the rows that the file has a second time
+ * @param replaced   the file that this one replaces, if its bytes may be copied: then each row of it is passed once, to
+ *                   [[keep]], [[keepKey]], [[replace]] or [[drop]]
  * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
  */
 final class BaseFileWriter(
@@ -70,12 +74,16 @@ final class BaseFileWriter(
     schema: StructType,
     options: BaseFileOptions = BaseFileOptions(),
     storesKeys: Boolean = true,
-    recent: Option[RecentRowBuffer] = None
+    recent: Option[RecentRowBuffer] = None,
+    replaced: Option[ReplacedFile] = None
 ) {
   private[this] val file = new BaseFileOutput(new StoredOutput(path, conf))
-  private[this] val writer =
-    new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys,
-      () => beginFooter())
+  private[this] val writer: RowOutput = replaced match {
+    case Some(before) =>
+      new PatchedParquetWriter(conf, file, path.getName, schema, options, storesKeys, before, () => beginFooter())
+    case None =>
+      new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys, () => beginFooter())
+  }
   private[this] var rows     = 0L
   private[this] val sections = mutable.LinkedHashMap.empty[String, Array[Byte]]
   private[this] val buffer   = if (isEncrypted) null else recent.orNull
@@ -86,6 +94,34 @@ final class BaseFileWriter(
     if (buffer ne null) buffer.add(row)
     rows += 1
   }
+
+  /** True if rows of the replaced file are passed. */
+  def isPatched: Boolean = replaced.isDefined
+
+  /** True if the next row of the replaced file may be passed to [[keepKey]], unless it is collected. */
+  def keepsByKey: Boolean = writer.keepsByKey
+
+  /** Whether a row with this commit time may become one that the file has a second time. */
+  def collects(time: UTF8String): Boolean = (buffer ne null) && time != null && buffer.takes(time)
+
+  /** @param row of the replaced file, as this file has it */
+  def keep(row: InternalRow): Unit = {
+    writer.keep(row)
+    if (buffer ne null) buffer.add(row)
+    rows += 1
+  }
+
+  /** @param key of the next row of the replaced file, which this file has too */
+  def keepKey(key: UTF8String): Unit = {
+    writer.keepKey(key)
+    rows += 1
+  }
+
+  /** The next row that is written replaces this one. @param row as [[keep]] would have it */
+  def replace(row: InternalRow): Unit = writer.replace(row)
+
+  /** This file does not have the next row of the replaced file. */
+  def drop(): Unit = writer.drop()
 
   /** Records the key of the last row. @param key not retained */
   def track(key: UTF8String): Unit = writer.keys.add(key.getBytes)
@@ -134,7 +170,7 @@ final class BaseFileWriter(
 
   /** Closes and removes the file. Never throws, because it is called after a failure. */
   def abort(): Unit = {
-    try writer.close()
+    try writer.abort()
     catch { case NonFatal(_) => () }
     try { path.getFileSystem(conf).delete(path, false); () }
     catch { case _: IOException => () }
@@ -155,14 +191,12 @@ private[table] final class RowParquetWriter(
     options: BaseFileOptions,
     storesKeys: Boolean = true,
     entries: () => Map[String, String] = () => Map.empty
-) {
-  val keys: KeyTracker = new KeyTracker(
-    if (storesKeys) schema.fieldNames.indexOf(MetaColumns.RecordKey) else KeyTracker.Apart,
-    fileName,
-    options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.divisible(expectedKeys, rate) }
-  )
+) extends RowOutput {
+  override val keys: KeyTracker = KeyTracker.of(
+    if (storesKeys) schema.fieldNames.indexOf(MetaColumns.RecordKey) else KeyTracker.Apart, fileName, options)
 
-  private[this] val writer = new RowGroupWriter(conf, file, new RowWriteSupport(schema, keys, entries),
+  private[this] val support = new RowWriteSupport(schema, keys, entries)
+  private[this] val writer = new RowGroupWriter(conf, file, support,
     CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)), options.rowGroupBytes,
     ParquetProperties.builder()
       .withPageSize(options.pageBytes)
@@ -174,9 +208,27 @@ private[table] final class RowParquetWriter(
       .build(),
     RowWriteSupport.Repeated)
 
-  def write(row: InternalRow): Unit = writer.write(row)
+  override def write(row: InternalRow): Unit = writer.write(row)
 
-  def estimatedBytes: Long = writer.estimatedBytes
+  /** @param ordinals positions of the columns in the row */
+  def write(row: InternalRow, ordinals: Array[Int]): Unit = {
+    support.ordinals = ordinals
+    writer.write(row)
+  }
 
-  def close(): Unit = writer.close()
+  override def keepsByKey: Boolean = false
+
+  override def keep(row: InternalRow): Unit = write(row)
+
+  override def keepKey(key: UTF8String): Unit = throw new IllegalStateException("a row is written by its key alone")
+
+  override def replace(row: InternalRow): Unit = ()
+
+  override def drop(): Unit = ()
+
+  override def estimatedBytes: Long = writer.estimatedBytes
+
+  override def close(): Unit = writer.close()
+
+  override def abort(): Unit = writer.close()
 }

@@ -76,4 +76,8 @@ private[base] object KeyTracker {
 
   /** In place of an ordinal. */
   final val Apart = -2
+
+  def of(ordinal: Int, fileName: Option[String], options: BaseFileOptions): KeyTracker =
+    new KeyTracker(ordinal, fileName,
+      options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.divisible(expectedKeys, rate) })
 }

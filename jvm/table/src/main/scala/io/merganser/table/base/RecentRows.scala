@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-import java.io.ByteArrayOutputStream
 import java.util.TreeMap
 import scala.collection.mutable
 
@@ -47,8 +46,11 @@ object RecentRows {
       copies: => UnsafeProjection
   ): Option[RecentRowBuffer] = {
     val most = (replaced.rowCount * share).toLong
-    if (most < 1) None else Some(new RecentRowBuffer(of(replaced).fold(instant)(_.after), most, copies))
+    if (most < 1) None else Some(new RecentRowBuffer(after(replaced, instant), most, copies))
   }
+
+  /** The rows that are collected have a later commit time than this. */
+  def after(replaced: BaseFileFooter, instant: String): String = of(replaced).fold(instant)(_.after)
 }
 
 /**
@@ -69,10 +71,13 @@ final class RecentRowBuffer(from: String, most: Long, copies: => UnsafeProjectio
   /** Rows with this commit time or an earlier one are left out. */
   def after: String = bound.toString
 
+  /** Whether a row with this commit time is collected. */
+  def takes(time: UTF8String): Boolean = bound.compareTo(time) < 0
+
   /** @param row not retained */
   def add(row: InternalRow): Unit = if (!row.isNullAt(0)) {
     val time = row.getUTF8String(0)
-    if (bound.compareTo(time) < 0) {
+    if (takes(time)) {
       if (time != lastTime) beginTime(time)
       val copy = copied(row).copy()
       last += copy
@@ -113,9 +118,7 @@ final class RecentRowBuffer(from: String, most: Long, copies: => UnsafeProjectio
       val writer = new RowParquetWriter(conf, file, None, schema, options.copy(bloomFilter = None))
       byTime.values.forEach(_.foreach(writer.write))
       writer.close()
-      val out = new ByteArrayOutputStream(file.sizeBytes.toInt)
-      file.writeTo(out)
-      Some(out.toByteArray)
+      Some(file.bytes)
     }
 }
 

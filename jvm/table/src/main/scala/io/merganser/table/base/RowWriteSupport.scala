@@ -25,18 +25,17 @@ private[base] final class RowWriteSupport(
 ) extends WriteSupport[InternalRow] {
   import RowWriteSupport._
 
+  /** Positions of the columns in the rows that are written. */
+  var ordinals: Array[Int] = schema.indices.toArray
+
   private[this] val names: Array[String]         = schema.fieldNames
   private[this] var consumer: RecordConsumer     = _
   private[this] var columns: Array[ColumnWriter] = _
 
-  override def getName: String = "merganser"
+  override def getName: String = RowWriteSupport.Name
 
-  override def init(conf: Configuration): WriteContext = {
-    val metadata = new java.util.HashMap[String, String]()
-    // Without a version Spark reads dates as the session is configured; by default it refuses them.
-    metadata.put("org.apache.spark.version", SPARK_VERSION.takeWhile(_ != '-'))
-    new WriteContext(BaseFileSchema.toParquet(schema), metadata)
-  }
+  override def init(conf: Configuration): WriteContext =
+    new WriteContext(BaseFileSchema.toParquet(schema), RowWriteSupport.entries)
 
   override def prepareForWrite(consumer: RecordConsumer): Unit = {
     this.consumer = consumer
@@ -54,7 +53,7 @@ private[base] final class RowWriteSupport(
 
   override def write(row: InternalRow): Unit = {
     consumer.startMessage()
-    writeFields(row, names, columns)
+    writeFields(row, names, columns, ordinals)
     consumer.endMessage()
   }
 
@@ -64,12 +63,18 @@ private[base] final class RowWriteSupport(
     new FinalizedWriteContext(all)
   }
 
-  private[this] def writeFields(row: InternalRow, names: Array[String], columns: Array[ColumnWriter]): Unit = {
+  private[this] def writeFields(
+      row: InternalRow,
+      names: Array[String],
+      columns: Array[ColumnWriter],
+      ordinals: Array[Int]
+  ): Unit = {
     var i = 0
     while (i < columns.length) {
-      if (!row.isNullAt(i)) {
+      val at = ordinals(i)
+      if (!row.isNullAt(at)) {
         consumer.startField(names(i), i)
-        columns(i).write(row, i)
+        columns(i).write(row, at)
         consumer.endField(names(i), i)
       }
       i += 1
@@ -144,11 +149,12 @@ private[base] final class RowWriteSupport(
   }
 
   private final class StructColumn(dataType: StructType) extends ColumnWriter {
-    private[this] val names   = dataType.fieldNames
-    private[this] val columns = dataType.fields.map(column)
+    private[this] val names    = dataType.fieldNames
+    private[this] val columns  = dataType.fields.map(column)
+    private[this] val ordinals = dataType.indices.toArray
     override def write(row: SpecializedGetters, i: Int): Unit = {
       consumer.startGroup()
-      writeFields(row.getStruct(i, columns.length), names, columns)
+      writeFields(row.getStruct(i, columns.length), names, columns, ordinals)
       consumer.endGroup()
     }
   }
@@ -211,6 +217,13 @@ private[base] object RowWriteSupport {
 
   /** Columns whose rows have the same value again and again. */
   val Repeated: Set[String] = Set(MetaColumns.CommitTime, MetaColumns.PartitionPath, MetaColumns.FileName)
+
+  /** What Parquet's writer puts into the footer as the name of the object model. */
+  val Name = "merganser"
+
+  /** The footer's entries of every file. Without a version Spark refuses dates, or reads them as it is configured. */
+  val entries: java.util.Map[String, String] =
+    java.util.Collections.singletonMap("org.apache.spark.version", SPARK_VERSION.takeWhile(_ != '-'))
 
   /** Writes the non-null value at an index of a row or array. */
   abstract class ColumnWriter {

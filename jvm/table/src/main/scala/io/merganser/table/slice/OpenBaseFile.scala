@@ -2,7 +2,7 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator, MergeTally, Outcome, RowEquality}
-import io.merganser.table.base.{BaseFileFooter, BaseFileWriter, EventTimes, RecentRowBuffer, RecentRows}
+import io.merganser.table.base.{BaseFileFooter, BaseFileWriter, EventTimes, RecentRowBuffer, RecentRows, ReplacedFile}
 import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
 import io.merganser.table.log.{ChangeLogWriter, MetaRow}
 import io.merganser.table.timeline.WriteStat
@@ -39,6 +39,7 @@ private[slice] final class OpenBaseFile(
   private[this] val stored                   = slices.storedColumns
   private[this] val times                    = new EventTimes(eventTime)
   private[this] var writer: BaseFileWriter   = _
+  private[this] var isPatched                = false // whether the writer gets the rows of the replaced file
   private[this] var rows                     = 0L
   private[this] var check                    = FirstCheck
   private[this] var keyWhenFull: UTF8String  = _
@@ -59,8 +60,17 @@ private[slice] final class OpenBaseFile(
     token.announce(Marker(partitionPath, name, kind), markers)
     writer =
       new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
-        storesKeys, recentRows)
+        storesKeys, recentRows, replacedFile)
+    isPatched = writer.isPatched
   }
+
+  /** A service merges rows in other orders. */
+  private def replacedFile: Option[ReplacedFile] =
+    for {
+      footer <- replaced.filter(_ => updatesCommitMetadata)
+      base   <- previous.flatMap(_.base)
+      file   <- slices.replacedFile(base, footer)
+    } yield file
 
   private def recentRows: Option[RecentRowBuffer] =
     for {
@@ -81,9 +91,28 @@ private[slice] final class OpenBaseFile(
       if (!merge.isLive) tombstones.gone(merge.winner) else if (merge.outcome == Outcome.Inserted) tombstones.live(row)
     if (merge.isLive) {
       if (merge.outcome >= Outcome.Updated) times.add(row, null)
-      put(row, updatesCommitMetadata && merge.outcome >= Outcome.Updated)
+      if (isPatched) patch(merge) else put(row, updatesCommitMetadata && merge.outcome >= Outcome.Updated)
+    } else if (isPatched && merge.outcome == Outcome.Deleted) writer.drop()
+  }
+
+  private def patch(merge: MergeIterator): Unit = {
+    val row = merge.row
+    if (merge.outcome >= Outcome.Updated) {
+      if (merge.outcome == Outcome.Updated) writer.replace(full(merge.storedRow, isNew = false))
+      put(row, isNew = true)
+    } else {
+      if (writer.keepsByKey && !writer.collects(row.getUTF8String(width + 2))) writer.keepKey(row.getUTF8String(width))
+      else {
+        writer.keep(full(row, isNew = false))
+        if (!storesKeys) writer.track(row.getUTF8String(width))
+      }
+      rows += 1
     }
   }
+
+  /** The row as the file has it; reused. */
+  private def full(row: InternalRow, isNew: Boolean): InternalRow =
+    stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
 
   /** Adds a row that is merged with nothing. */
   def add(row: InternalRow): Unit = {
@@ -93,7 +122,7 @@ private[slice] final class OpenBaseFile(
 
   private def put(row: InternalRow, isNew: Boolean): Unit = {
     if (writer == null) open()
-    writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
+    writer.write(full(row, isNew))
     if (!storesKeys) writer.track(row.getUTF8String(width))
     rows += 1
     if (rows == check) checkSize(row)

@@ -2,8 +2,8 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, RowLayout}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
-import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes}
-import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
+import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes, ReplacedFile}
+import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{
   BlockPlanner,
   ChangeLogWriter,
@@ -123,6 +123,21 @@ final case class SliceWriter(
         throw e
     }
   }
+
+  /**
+   * A base file whose bytes may be part of the file that replaces it. Where a table has versions of its columns, the
+   * values of stored ones may have another form.
+   */
+  private[slice] def replacedFile(base: BaseFile, footer: BaseFileFooter): Option[ReplacedFile] =
+    if (history.isDefined) None
+    else ReplacedFile.of(storedIn.conf, storedIn.path(base.path), base.sizeBytes, footer, baseSchema, baseOptions)
+
+  /**
+   * The same where unchanged rows of the file are written by their keys alone, so that a merge need not read their
+   * other columns: see [[TouchedRows]].
+   */
+  def keptByKey(base: BaseFile, footer: BaseFileFooter): Option[ReplacedFile] =
+    if (config.storesKeys) replacedFile(base, footer).filter(_.groupCount > 1) else None
 
   /** The same writer, whose files and markers go nowhere: a dry run needs their sizes. */
   def discarding: SliceWriter = {

@@ -18,6 +18,13 @@ private[table] final class MemoryFile(name: String) extends OutputFile {
     out.write(piece, 0, used)
   }
 
+  def bytes: Array[Byte] = {
+    val all = new Array[Byte](Math.toIntExact(sizeBytes))
+    full.indices.foreach(i => System.arraycopy(full(i), 0, all, i * MemoryFile.PieceBytes, MemoryFile.PieceBytes))
+    System.arraycopy(piece, 0, all, full.size * MemoryFile.PieceBytes, used)
+    all
+  }
+
   override def create(blockSizeHint: Long): PositionOutputStream            = stream
   override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream = stream
   override def supportsBlockSize: Boolean                                   = false

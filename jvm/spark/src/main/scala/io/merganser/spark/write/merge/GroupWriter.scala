@@ -4,7 +4,7 @@ import io.merganser.merge.{KeyFold, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.base.{BaseFileFooter, BaseReadOptions}
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions, RecentRows}
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
@@ -125,9 +125,9 @@ final class GroupWriter(
     } else {
       val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
-        val rows   = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = phases.merge(group, rows, versions, layout, fold, deletesOf(group, base).orNull)
-        val result = preview.fold[MergeIterator](merge)(_.of(merge))
+        val (rows, read) = base.fold((Iterator.empty: Iterator[InternalRow], versions))(_.sorted(versions))
+        val merge        = phases.merge(group, rows, read, layout, fold, deletesOf(group, base).orNull)
+        val result       = preview.fold[MergeIterator](merge)(_.of(merge))
         val written =
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, result, token)
@@ -219,17 +219,31 @@ final class GroupWriter(
       if (retained.isEmpty) None else Some(retained.versions(layout, group.partitionPath))
     }
 
-  /** A base file's rows in key order. */
+  /** An open base file. */
   private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
-    private[this] val reader = new TableFileReader(stored, partitionPath, base, columns,
-      BaseReadOptions(columns = writer.history.map(_.columns(base.instant))))
+    private[this] val reader =
+      open(BaseReadOptions(columns = writer.history.map(_.columns(base.instant))))
+    private[this] var touched: TouchedRows = _
+
+    private def open(options: BaseReadOptions) = new TableFileReader(stored, partitionPath, base, columns, options)
 
     def footer: BaseFileFooter = reader.footer
 
-    val sorted: Iterator[InternalRow] =
-      if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)
+    /** The rows in key order, and the versions to merge them with. */
+    def sorted(versions: VersionCursor): (Iterator[InternalRow], VersionCursor) =
+      writer.keptByKey(base, footer).filter(_ => previewing.isEmpty && columns.isEmpty) match {
+        case Some(file) =>
+          val followed = new FollowedKeys(versions, layout)
+          val after    = RecentRows.after(footer, base.instant)
+          touched = new TouchedRows(file, after, followed, layout, group => open(file.readOptions(group)))
+          (touched, followed)
+        case None =>
+          (if (footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout), versions)
+      }
 
-    override def close(): Unit = reader.close()
+    override def close(): Unit =
+      try reader.close()
+      finally if (touched != null) touched.close()
   }
 }
 

@@ -7,7 +7,7 @@ import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader,
 import io.merganser.table.change.{ChangeImages, ChangedRows, CommitWindow, GroupChange, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
-import io.merganser.table.file.{FileNames, WriteToken}
+import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.{FailedWrites, Heartbeats}
@@ -34,6 +34,8 @@ import scala.collection.JavaConverters._
  * @param mergers  classes of user-written mergers
  * @param nested   the column `ts` is a struct in a struct, with the ordering field `ts.of.at` inside
  * @param recentRows largest share of its rows that a rewritten base file has a second time
+ * @param rowGroupBytes   size of row groups
+ * @param copiesFromBytes size from which on base files are copied in part
  */
 final class DirectTable(
     val storage: Storage,
@@ -41,7 +43,9 @@ final class DirectTable(
     options: Transaction.Options = Transaction.Options(),
     mergers: Seq[String] = Nil,
     nested: Boolean = false,
-    recentRows: Double = 0.0
+    recentRows: Double = 0.0,
+    rowGroupBytes: Long = BaseFileOptions().rowGroupBytes,
+    copiesFromBytes: Long = 0L
 ) {
   import DirectTable._
 
@@ -411,24 +415,43 @@ final class DirectTable(
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
       SortedMerge.forLog(batch, compiled.layout, fold), compiled.layout, token)
     else {
-      val base =
-        part.slice.flatMap(_.base).map(b =>
-          new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
+      val stored = part.slice.flatMap(_.base)
+      val base = stored.map(b =>
+        new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
+      val touched = stored.flatMap(b => touchedRows(writer(transaction), b, base.get.footer, batch, part.partition))
       try {
         assert(base.forall(_.footer.isSorted))
-        val merge = SortedMerge.rewrite(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, fold)
+        val (rows, versions) = touched.getOrElse((base.fold(Iterator.empty: Iterator[InternalRow])(_.rows()), batch))
+        val merge            = SortedMerge.rewrite(rows, versions, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)
           writer(transaction).writeNewBases(part.partition, part.fileId, merge, token).files
         else
           writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
             token, base.map(_.footer)).files
-      } finally base.foreach(_.close())
+      } finally {
+        base.foreach(_.close())
+        touched.foreach(_._1.close())
+      }
     }
+  }
+
+  private def touchedRows(
+      writer: SliceWriter,
+      base: BaseFile,
+      footer: BaseFileFooter,
+      batch: VersionCursor,
+      partition: String
+  ): Option[(TouchedRows, VersionCursor)] = writer.keptByKey(base, footer).map { file =>
+    val versions         = new FollowedKeys(batch, compiled.layout)
+    val derived          = new DerivedColumns(config, compiled.layout.schema, None)
+    def open(group: Int) = new TableFileReader(storage, partition, base, derived, file.readOptions(group))
+    (new TouchedRows(file, RecentRows.after(footer, base.instant), versions, compiled.layout, open), versions)
   }
 
   private def writer(transaction: Transaction): SliceWriter =
     SliceWriter(storage, config, columns, transaction.instant, transaction.markers,
-      BaseFileOptions(codec = "uncompressed", recentRows = recentRows), LogOptions(), changes = config.changeLogging)
+      BaseFileOptions(codec = "uncompressed", rowGroupBytes, recentRows = recentRows,
+        copiesFromBytes = copiesFromBytes), LogOptions(), changes = config.changeLogging)
 
   private def extra: Map[String, String] =
     Map("schema" -> AvroSchemas.toAvro(columns, config.name).toString)

@@ -1,0 +1,79 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.{Change, Histories}
+import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.commit.Creation
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.Timeline
+import io.merganser.table.{DirectTable, HadoopDefaults, TableSuite}
+
+import scala.util.Random
+
+/** Writes that copy row groups and columns of base files, beside writes of the same batches that copy nothing. */
+final class CopiedRowsSuite extends TableSuite {
+
+  private def create(name: String, copiesFromBytes: Long, eventTime: Boolean, share: Double) = {
+    val storage = Storage(folder.resolve(name).toUri.toString, HadoopDefaults.shared)
+    Creation.create(storage,
+      DirectTable.properties(mergeOnRead = false, eventTime) +
+        ("hoodie.table.cdc.enabled" -> "true"))
+    new DirectTable(storage, bucketed = false, recentRows = share, rowGroupBytes = 8000,
+      copiesFromBytes = copiesFromBytes)
+  }
+
+  private def change(number: Int, random: Random): Change = {
+    val isDelete = random.nextInt(10) == 0
+    def text     = if (isDelete || random.nextInt(4) == 0) None else Some(s"v${random.nextInt(9)}")
+    Change(f"k$number%05d", if (random.nextInt(9) == 0) None else Some(random.nextInt(4).toLong), Seq(text, text),
+      isDelete)
+  }
+
+  /** Keys with numbers in a range, each with a probability. */
+  private def batch(random: Random): Seq[Change] = {
+    val (from, size) = (random.nextInt(2200), Seq(1, 30, 2200)(random.nextInt(3)))
+    val share        = Seq(0.01, 0.3, 1.0)(random.nextInt(3))
+    val keys         = (from until from + size).filter(_ => random.nextDouble() < share)
+    val stored       = if (random.nextBoolean()) keys.filter(_ % 3 > 0) else keys
+    random.shuffle(stored.flatMap(key => Seq.fill(1 + random.nextInt(2))(change(key, random))))
+  }
+
+  private def groupsOf(table: DirectTable): Int = {
+    val config = TableConfig.load(table.storage)
+    val view   = new TableView(table.storage, config, Timeline.load(table.storage, config))
+    view.slices.flatMap(_.base).map(base =>
+      BaseFileFooter.read(table.storage.conf, table.storage.path(base.path)).metadata.getBlocks.size).max
+  }
+
+  /** Instants as their numbers, which are those of both tables. */
+  private def numbered(table: DirectTable): Map[String, Int] =
+    table.timeline.completed.map(_.requested).zipWithIndex.toMap
+
+  for (eventTime <- Seq(true, false); share <- Seq(0.0, 0.2))
+    test(s"the same rows, commit columns, changes and recent rows, event time $eventTime, share $share") {
+      for (i <- 0 until 5) withClue(s"seed ${Histories.seed + i}: ") {
+        val random = new Random(Histories.seed + i)
+        val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>
+          create(s"$name$i", from, eventTime, share)
+        }
+        val first = (0 until 2000).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
+        tables.foreach(_.upsert(first))
+        assert(groupsOf(tables.head) > 2)
+        for (_ <- 0 until 5) {
+          val changes = batch(random)
+          if (changes.nonEmpty) tables.foreach(_.upsert(changes))
+          val Seq(one, other) = tables.map(_.rows.map(_.toString).sorted)
+          assert(one == other)
+          val Seq(ofOne, ofOther) = tables.map { table =>
+            val numbers = numbered(table)
+            table.commitColumns.map { case (key, time, seqno) => (key, numbers(time), seqno.dropWhile(_ != '_')) }
+          }
+          assert(ofOne == ofOther)
+          val Seq(recent, allRecent) = tables.map(t => t.rowsSince(t.timeline.completed.last.requested).size)
+          assert(recent == allRecent)
+        }
+        val Seq(images, allImages) = tables.map(_.imagesByCommit.map(_._2.map(_.toString).sorted))
+        assert(images == allImages)
+      }
+    }
+}

@@ -56,24 +56,21 @@ final class CopiedRowsSuite extends TableSuite {
         val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>
           create(s"$name$i", from, eventTime, share)
         }
+        def requireEqual[T](of: DirectTable => T) = assert(of(tables.head) == of(tables.last))
         val first = (0 until 2000).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
         tables.foreach(_.upsert(first))
         assert(groupsOf(tables.head) > 2)
         for (_ <- 0 until 5) {
           val changes = batch(random)
           if (changes.nonEmpty) tables.foreach(_.upsert(changes))
-          val Seq(one, other) = tables.map(_.rows.map(_.toString).sorted)
-          assert(one == other)
-          val Seq(ofOne, ofOther) = tables.map { table =>
+          requireEqual(_.rows.map(_.toString).sorted)
+          requireEqual { table =>
             val numbers = numbered(table)
             table.commitColumns.map { case (key, time, seqno) => (key, numbers(time), seqno.dropWhile(_ != '_')) }
           }
-          assert(ofOne == ofOther)
-          val Seq(recent, allRecent) = tables.map(t => t.rowsSince(t.timeline.completed.last.requested).size)
-          assert(recent == allRecent)
+          requireEqual(table => table.rowsSince(table.timeline.completed.last.requested).size)
         }
-        val Seq(images, allImages) = tables.map(_.imagesByCommit.map(_._2.map(_.toString).sorted))
-        assert(images == allImages)
+        requireEqual(_.imagesByCommit.map(_._2.map(_.toString).sorted))
       }
     }
 }

@@ -46,7 +46,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   def run(): Long = merge match {
     case "sorted"  => sum(sortedMerge(EngineRows.rowsOf(batches), packed.iterator))
     case "keyed"   => sum(buffer.merge(EngineRows.rowsOf(batches), baseSorted = true))
-    case "batches" => sum(buffer.mergeBatches().get)
+    case "batches" => sum(buffer.mergeBatches(baseSorted = true))
   }
 
   private def sortedMerge(base: Iterator[InternalRow], of: Iterator[InternalRow]): MergeIterator =
@@ -126,7 +126,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
         val buffer = buffered(of)
         sum(buffer.merge(EngineRows.rowsOf(b), baseSorted = true))
         sum(buffer.merge(p.iterator, baseSorted = true))
-        val merge = buffer.mergeBatches().get
+        val merge = buffer.mergeBatches(baseSorted = true)
         b.foreach { batch =>
           merge.take(batch)
           touched(merge)

@@ -1,8 +1,8 @@
 package io.merganser.table.slice
 
 /**
- * A slice, or one of the parts of it that tasks read at the same time: the row groups of its base file whose middle lies
- * in a range and, if they are merged, the log records of their keys.
+ * A slice, or one of the parts of it that tasks read at the same time: the row groups of its base file whose middle
+ * lies in a range and, if they are merged, the log records of their keys.
  *
  * @param start  of the range, in bytes
  * @param length of the range, in bytes

@@ -8,6 +8,7 @@ import io.merganser.table.storage.Parallel
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
@@ -81,6 +82,11 @@ object BaseFileFooter {
   /** Those of files with their sizes in bytes, read in parallel. */
   def readAll(conf: Configuration, files: Seq[(Path, Long)]): Seq[BaseFileFooter] =
     Parallel.map(files) { case (path, sizeBytes) => read(conf, path, sizeBytes) }
+
+  /** What the footer has of a column's values in a row group; None if it has nothing, or they are all null. */
+  private[table] def statistics(rows: BlockMetaData, column: String): Option[Statistics[_]] =
+    rows.getColumns.asScala.find(_.getPath.toDotString == column).map(_.getStatistics: Statistics[_])
+      .filter(found => found != null && found.hasNonNullValue)
 
   /** The position in the file by which a row group belongs to a range of bytes. */
   private[table] def middle(rows: BlockMetaData): Long = rows.getStartingPos + rows.getCompressedSize / 2

@@ -30,12 +30,10 @@ final class ReplacedFile private (conf: Configuration, path: Path, sizeBytes: Lo
   /** Not earlier than any commit time in a row group; None if that is not known. */
   private[table] def lastCommit(group: Int): Option[UTF8String] = range(group, MetaColumns.CommitTime).map(_._2)
 
-  private def range(group: Int, column: String): Option[(UTF8String, UTF8String)] = {
-    val chunk = footer.metadata.getBlocks.get(group).getColumns.asScala.find(_.getPath.toDotString == column)
-    chunk.map(_.getStatistics).filter(found => found != null && found.hasNonNullValue && found.getNumNulls == 0).map {
-      found => (UTF8String.fromBytes(found.getMinBytes), UTF8String.fromBytes(found.getMaxBytes))
+  private def range(group: Int, column: String): Option[(UTF8String, UTF8String)] =
+    BaseFileFooter.statistics(footer.metadata.getBlocks.get(group), column).filter(_.getNumNulls == 0).map { found =>
+      (UTF8String.fromBytes(found.getMinBytes), UTF8String.fromBytes(found.getMaxBytes))
     }
-  }
 
   /** The options to read one row group alone. */
   def readOptions(group: Int): BaseReadOptions = BaseReadOptions(known = Some(footer.only(group)))

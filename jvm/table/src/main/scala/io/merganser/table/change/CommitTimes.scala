@@ -45,10 +45,9 @@ private[change] object CommitTimes {
     try {
       val blocks = BaseFileFooter.read(storage.conf, storage.path(path)).metadata.getBlocks.asScala
       val newest = blocks.filter(_.getRowCount > 0).map { block =>
-        block.getColumns.asScala.find(_.getPath.toDotString == MetaColumns.CommitTime).map(_.getStatistics)
-          .filter(s => s != null && s.hasNonNullValue).map(_.genericGetMax).collect { case b: Binary =>
-            b.toStringUsingUTF8
-          }
+        BaseFileFooter.statistics(block, MetaColumns.CommitTime).map(_.genericGetMax: Any).collect {
+          case b: Binary => b.toStringUsingUTF8
+        }
       }
       if (newest.forall(_.isDefined)) Some(newest.flatten.foldLeft("")((a, b) => if (a < b) b else a)) else None
     } catch { case _: FileNotFoundException => None }

@@ -3,7 +3,6 @@ package io.merganser.table.slice
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.schema.MetaColumns
 import org.apache.parquet.hadoop.metadata.BlockMetaData
-import org.apache.parquet.io.api.Binary
 import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.JavaConverters._
@@ -41,10 +40,6 @@ private[slice] object KeySpan {
     }
   }
 
-  private def leastKey(group: BlockMetaData): Option[UTF8String] = {
-    val keys = group.getColumns.asScala.find(_.getPath.toDotString == MetaColumns.RecordKey).map(_.getStatistics)
-    keys.filter(values => values != null && values.hasNonNullValue).map(_.genericGetMin).collect {
-      case key: Binary => UTF8String.fromBytes(key.getBytes)
-    }
-  }
+  private def leastKey(group: BlockMetaData): Option[UTF8String] =
+    BaseFileFooter.statistics(group, MetaColumns.RecordKey).map(found => UTF8String.fromBytes(found.getMinBytes))
 }

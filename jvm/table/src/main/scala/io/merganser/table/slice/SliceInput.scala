@@ -70,7 +70,7 @@ final class SliceInput(
     visibility.columns
   )
 
-  /** What is merged where a part is asked for: the first part may be the whole slice, and the others nothing. */
+  /** The part with its keys. If they are not known, the whole slice in place of its first part, and None for others. */
   private[slice] def merged(part: SlicePart): Option[MergedPart] = {
     def footer(base: BaseFile) = SliceInput.missingNamed(config, base.path)(readFooter(base))
     val keys = if (part.isWhole) None else part.slice.base.flatMap(b => KeySpan.of(footer(b), part.start, part.length))

@@ -1,4 +1,4 @@
-"""Times changes of few rows or columns of one copy-on-write file beside plain Spark, which reads and writes the file.
+"""Times changes of few rows or columns of one base file beside plain Spark, which reads and writes the file.
 
     ./dev python benchmarks/touched.py [--rows 1000000] [--row-groups 8] [--repetitions 5]
 
@@ -77,7 +77,7 @@ class Bench:
         self.plain = str(folder / "plain")
         self.numbers = spark.range(0, settings.rows, 1, 1).selectExpr("id AS n")
         versions(self.numbers, 0).write.parquet(self.plain)
-        self.loaded = self._load()
+        self.loaded = {kind: self._load(kind) for kind in TableType}
         self.count = 0
         self.right: dict[str, tuple[int, int]] = {}
 
@@ -104,6 +104,12 @@ class Bench:
         )
         yield self._measured("upsert of 0.1 % at random", lambda table: table.upsert(few), few, few.columns)
         yield self._measured("upsert of 5 % at random", lambda table: table.upsert(some), some, some.columns)
+        yield self._compacted(
+            "compaction of 1 % of the keys", lambda table: table.upsert(middle), middle, middle.columns
+        )
+        yield self._compacted(
+            "compaction of two columns of 5 %", lambda table: self._merge(table, some), some, ["price", "status"]
+        )
 
     def _source(self, name: str, numbers: DataFrame) -> DataFrame:
         path = self.folder / name
@@ -118,8 +124,19 @@ class Bench:
             "WHEN MATCHED THEN UPDATE SET price = s.price, status = s.status"
         ).collect()
 
-    def _measured(
+    def _compacted(
         self, work: str, change: Callable[[Table], object], changes: DataFrame, columns: Sequence[str]
+    ) -> ratios.Sample:
+        """The compaction of a merge-on-read table that was changed."""
+        return self._measured(work, lambda table: table.compact(), changes, columns, change)
+
+    def _measured(
+        self,
+        work: str,
+        change: Callable[[Table], object],
+        changes: DataFrame,
+        columns: Sequence[str],
+        before_compaction: Callable[[Table], object] | None = None,
     ) -> ratios.Sample:
         """Plain Spark rewrites the rows, then ours changes a new table with them.
 
@@ -128,7 +145,10 @@ class Bench:
         """
         before = self.spark.read.parquet(self.plain)
         self.count += 1
-        table = Table.load(self.spark, shutil.copytree(self.loaded.path, self.folder / f"table{self.count}"))
+        kind = TableType.MERGE_ON_READ if before_compaction else TableType.COPY_ON_WRITE
+        table = Table.load(self.spark, shutil.copytree(self.loaded[kind].path, self.folder / f"table{self.count}"))
+        if before_compaction:
+            before_compaction(table)
         start = time.perf_counter()
         before.write.parquet(str(self.folder / "rewritten"))
         plain = time.perf_counter() - start
@@ -150,15 +170,15 @@ class Bench:
             before.select("id", *kept).join(new, "id")
         )
 
-    def _load(self) -> Table:
+    def _load(self, kind: TableType) -> Table:
         rows = self.spark.read.parquet(self.plain)
         table = Table.create(
             self.spark,
-            self.folder / "table",
+            self.folder / kind.name.lower(),
             rows.schema,
             record_key="id",
             ordering_by="ts",
-            table_type=TableType.COPY_ON_WRITE,
+            table_type=kind,
         )
         if self.settings.row_groups > 1:  # for the changes too
             size = sum(file.stat().st_size for file in Path(self.plain).glob("*.parquet"))

@@ -3,11 +3,11 @@ package io.merganser.table
 import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseFileReader, RecentRows}
+import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, RecentRows}
 import io.merganser.table.change.{ChangeImages, ChangedRows, CommitWindow, GroupChange, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
-import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
+import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.{FailedWrites, Heartbeats}
@@ -323,8 +323,9 @@ final class DirectTable(
       val now        = transaction.timeline
       val slices     = PlannedSlices.of(storage, config, view(now), now.compactionPlan(instant))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
-        val open = reader(transaction.timeline, rowSchema).merge(slice)
-        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
+        val files = writer(transaction)
+        val open  = reader(transaction.timeline, rowSchema).merge(slice, files)
+        try files.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
             WriteToken(task, transaction.runNumber, task.toLong), open.footer).files
         finally open.close()
@@ -415,37 +416,21 @@ final class DirectTable(
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
       SortedMerge.forLog(batch, compiled.layout, fold), compiled.layout, token)
     else {
-      val stored = part.slice.flatMap(_.base)
-      val base = stored.map(b =>
-        new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
-      val touched = stored.flatMap(b => touchedRows(writer(transaction), b, base.get.footer, batch, part.partition))
+      val derived = new DerivedColumns(config, compiled.layout.schema, None)
+      val replaced = part.slice.flatMap(_.base).map(base =>
+        new ReplacedRows(writer(transaction), base, compiled.layout, readsByKeys = true,
+          new TableFileReader(storage, part.partition, base, derived, _)))
       try {
-        assert(base.forall(_.footer.isSorted))
-        val (rows, versions) = touched.getOrElse((base.fold(Iterator.empty: Iterator[InternalRow])(_.rows()), batch))
+        assert(replaced.forall(_.footer.isSorted))
+        val (rows, versions) = replaced.fold((Iterator.empty: Iterator[InternalRow], batch: VersionCursor))(_.sorted(batch))
         val merge            = SortedMerge.rewrite(rows, versions, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)
           writer(transaction).writeNewBases(part.partition, part.fileId, merge, token).files
         else
           writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
-            token, base.map(_.footer)).files
-      } finally {
-        base.foreach(_.close())
-        touched.foreach(_._1.close())
-      }
+            token, replaced.map(_.footer)).files
+      } finally replaced.foreach(_.close())
     }
-  }
-
-  private def touchedRows(
-      writer: SliceWriter,
-      base: BaseFile,
-      footer: BaseFileFooter,
-      batch: VersionCursor,
-      partition: String
-  ): Option[(TouchedRows, VersionCursor)] = writer.keptByKey(base, footer).map { file =>
-    val versions         = new FollowedKeys(batch, compiled.layout)
-    val derived          = new DerivedColumns(config, compiled.layout.schema, None)
-    def open(group: Int) = new TableFileReader(storage, partition, base, derived, file.readOptions(group))
-    (new TouchedRows(file, RecentRows.after(footer, base.instant), versions, compiled.layout, open), versions)
   }
 
   private def writer(transaction: Transaction): SliceWriter =

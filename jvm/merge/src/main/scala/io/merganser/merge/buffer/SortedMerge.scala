@@ -17,12 +17,12 @@ trait VersionCursor {
 
 object VersionCursor {
 
-  /** @param fill sets a version to a row */
-  def of(rows: Iterator[InternalRow])(fill: (Version, InternalRow) => Unit): VersionCursor = new VersionCursor {
+  /** @param fill sets a version to one of the sources */
+  def of[T](sources: Iterator[T])(fill: (Version, T) => Unit): VersionCursor = new VersionCursor {
     override val record: Version = new Version
 
-    override def next(): Boolean = rows.hasNext && {
-      fill(record, rows.next())
+    override def next(): Boolean = sources.hasNext && {
+      fill(record, sources.next())
       true
     }
   }

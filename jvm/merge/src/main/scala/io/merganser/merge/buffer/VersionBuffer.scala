@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
+import java.util.Comparator
 
 /**
  * Buffers the versions of logs, oldest first as they are added, until the stored rows are read. Their rows are packed:
@@ -156,15 +157,41 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
     if (sorted == null) new KeyedMerge(base, complete(), layout, fold)
-    else {
-      val rows = if (baseSorted) base else SortedSpill.sortByKey(base, layout)
-      counting(SortedMerge.ofLogs(rows, sorted.cursor(), layout, fold))
-    }
+    else mergeSorted(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor())
+
+  /**
+   * Merges the versions with stored rows, both in ascending order of their key's unsigned bytes, into rows of that
+   * order.
+   *
+   * @param base     a row may be reused by its reader
+   * @param versions the [[cursor]]
+   */
+  def mergeSorted(base: Iterator[InternalRow], versions: VersionCursor): MergeIterator =
+    counting(SortedMerge.ofLogs(base, versions, layout, fold))
 
   private def counting(merge: SortedMerge): SortedMerge = {
     merging = merge
     merge
   }
+
+  /** The versions for [[mergeSorted]]. Nothing is added afterwards. */
+  def cursor(): VersionCursor =
+    if (sorted != null) sorted.cursor()
+    else {
+      val newest =
+        if (runs == null) {
+          val versions = new Array[Version](table.size)
+          for (entry <- versions.indices) versions(entry) = table.record(entry)
+          java.util.Arrays.sort(versions, VersionBuffer.byKey(layout))
+          versions.iterator
+        } else {
+          sortRuns()
+          Iterator.range(0, runs.size).map(runs.record)
+        }
+      keepUsed()
+      uncombined = 0 // counted again when they are read
+      VersionCursor.of(newest.flatMap(_.oldestFirst))(_.become(_))
+    }
 
   /**
    * The same for stored rows in column batches; only while the versions are [[isInMemory in memory]].
@@ -211,6 +238,9 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
 
 object VersionBuffer {
   private val OverheadBytes = 120L
+
+  private def byKey(layout: RowLayout): Comparator[Version] =
+    (one, other) => layout.key(one.row).compareTo(layout.key(other.row))
 }
 
 /** Each version of a table as it is. */

@@ -38,6 +38,31 @@ class SpillSuite extends AnyFunSuite with InTask {
     }
 
   for ((mode, rule) <- rules; (claim, tested) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
+    test(s"$mode$claim: in key order, in memory or spilled, any history matches the oracle, with the same counts") {
+      inTask {
+        Histories.forAll(partials = true) { (h, random) =>
+          val bytes = Seq(0L, 500L, Long.MaxValue)(random.nextInt(3))
+          val base  = MergePaths.inKeyOrder(h.base)
+          def run(merging: VersionBuffer => MergeIterator) = {
+            val buffer = MergePaths.buffer(h.versions, tested, bytes)
+            val merge  = merging(buffer)
+            (MergePaths.lines(merge), buffer.lateCount, buffer.duplicateCount)
+          }
+          val isInTable = random.nextBoolean()
+          val (lines, late, duplicates) = run { buffer =>
+            if (isInTable && buffer.isInMemory) buffer.get(UTF8String.fromString("k1"))
+            buffer.mergeSorted(new StoredRows(base), buffer.cursor())
+          }
+          val (unordered, sameLate, sameDuplicates) = run(_.merge(new StoredRows(base), baseSorted = false))
+          val keys = lines.map(_.split("[ @]")(1))
+          assert(keys == keys.sorted && lines.sorted == unordered.sorted)
+          assert((late, duplicates) == ((sameLate, sameDuplicates)))
+          lines -> Oracle.merge(mode, h.base, h.versions)
+        }
+      }
+    }
+
+  for ((mode, rule) <- rules; (claim, tested) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
     test(s"$mode$claim: versions that were emitted for another log, spilled or not, merge as the oracle has them") {
       inTask {
         Histories.forAll(partials = true) { (h, random) =>

@@ -167,7 +167,7 @@ object CompactionService extends CompactionRuns("compaction", "run_compaction") 
     val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       TaskFiles.write(writer, run) { token =>
         it.flatMap { slice =>
-          val open = reader.merge(slice)
+          val open = reader.merge(slice, writer)
           try {
             val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
               updatesCommitMetadata = false, token, open.footer)

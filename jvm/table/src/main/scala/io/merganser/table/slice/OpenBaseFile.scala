@@ -64,10 +64,9 @@ private[slice] final class OpenBaseFile(
     isPatched = writer.isPatched
   }
 
-  /** A service merges rows in other orders. */
   private def replacedFile: Option[ReplacedFile] =
     for {
-      footer <- replaced.filter(_ => updatesCommitMetadata)
+      footer <- replaced
       base   <- previous.flatMap(_.base)
       file   <- slices.replacedFile(base, footer)
     } yield file
@@ -99,7 +98,7 @@ private[slice] final class OpenBaseFile(
     val row = merge.row
     if (merge.outcome >= Outcome.Updated) {
       if (merge.outcome == Outcome.Updated) writer.replace(full(merge.storedRow, isNew = false))
-      put(row, isNew = true)
+      put(row, updatesCommitMetadata)
     } else {
       if (writer.keepsByKey && !writer.collects(row.getUTF8String(width + 2))) writer.keepKey(row.getUTF8String(width))
       else {

@@ -126,6 +126,24 @@ final class SliceInput(
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
   }
 
+  /** The same for a file that replaces the base file; in key order if that one is. */
+  private[slice] def openReplaced(slice: FileSlice, buffer: VersionBuffer, writer: SliceWriter): OpenMerge = {
+    def open(base: BaseFile) = SliceInput.missingNamed(config, base.path) {
+      new ReplacedRows(writer, base, compiled.layout, readsByKeys = mergeColumns.isEmpty,
+        options => new TableFileReader(storage, slice.partitionPath, base, mergeColumns,
+          options.copy(columns = visibility.columns(base.instant), missing = SliceInput.missing(config, base.path))))
+    }
+    val replaced = slice.base.map(open)
+    val merge = replaced match {
+      case Some(file) if !file.footer.isSorted => buffer.merge(file.unsorted, baseSorted = false)
+      case Some(file) =>
+        val (rows, versions) = file.sorted(buffer.cursor())
+        buffer.mergeSorted(rows, versions)
+      case None => buffer.mergeSorted(Iterator.empty, buffer.cursor())
+    }
+    new OpenMerge(merge, compiled.layout, replaced.map(_.footer), buffer, replaced)
+  }
+
   private[slice] def openBase(
       part: SlicePart,
       columns: DerivedColumns,

@@ -52,6 +52,9 @@ final class SliceReader(val input: SliceInput) extends Serializable {
   /** Merges the slice's base rows with its log records. */
   def merge(slice: FileSlice): OpenMerge = open(SlicePart(slice), versions(slice))
 
+  /** The same for a base file that replaces the slice's: see [[ReplacedRows]]. */
+  def merge(slice: FileSlice, writer: SliceWriter): OpenMerge = openReplaced(slice, versions(slice), writer)
+
   /** The base file's rows with the columns of [[schema]], as a merge reads them. */
   def storedRows(slice: FileSlice): SliceRows = {
     val reader = openBase(SlicePart(slice), mergeColumns, keyFilters)

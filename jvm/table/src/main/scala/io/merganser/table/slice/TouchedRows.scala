@@ -1,9 +1,10 @@
 // Hot path: one call per row.
 package io.merganser.table.slice
 
-import io.merganser.merge.buffer.VersionCursor
+import io.merganser.merge.buffer.{SortedRows, VersionCursor}
 import io.merganser.merge.{RowLayout, Version}
-import io.merganser.table.base.ReplacedFile
+import io.merganser.table.base.{BaseFileFooter, BaseReadOptions, RecentRows, ReplacedFile}
+import io.merganser.table.file.BaseFile
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
@@ -11,6 +12,49 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
+
+/**
+ * A base file that is merged with versions, into a file that replaces it.
+ *
+ * @param layout      of the rows
+ * @param readsByKeys whether rows without versions may have keys and commit times alone
+ * @param open        reads the file
+ */
+final class ReplacedRows(
+    writer: SliceWriter,
+    base: BaseFile,
+    layout: RowLayout,
+    readsByKeys: Boolean,
+    open: BaseReadOptions => TableFileReader
+) extends Closeable {
+  private[this] val reader               = open(BaseReadOptions())
+  private[this] var touched: TouchedRows = _
+
+  def footer: BaseFileFooter = reader.footer
+
+  /** Its rows in the order of the file. */
+  def unsorted: Iterator[InternalRow] = reader.rows()
+
+  /**
+   * Its rows in key order, and the versions to merge them with; rows of another order are sorted.
+   *
+   * @param versions in key order
+   */
+  def sorted(versions: VersionCursor): (Iterator[InternalRow], VersionCursor) =
+    (if (readsByKeys) writer.keptByKey(base, footer) else None) match {
+      case Some(file) =>
+        val followed = new FollowedKeys(versions, layout)
+        val after    = RecentRows.after(footer, base.instant)
+        touched = new TouchedRows(file, after, followed, layout, group => open(file.readOptions(group)))
+        (touched, followed)
+      case None =>
+        (if (footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout), versions)
+    }
+
+  override def close(): Unit =
+    try reader.close()
+    finally if (touched != null) touched.close()
+}
 
 /**
  * The rows of a base file in key order, for a merge with versions whose result replaces the file. Of row groups without
@@ -21,7 +65,7 @@ import java.io.Closeable
  * @param versions those that the merge reads
  * @param open     reads all columns of a row group
  */
-final class TouchedRows(
+private final class TouchedRows(
     file: ReplacedFile,
     after: String,
     versions: FollowedKeys,
@@ -78,7 +122,7 @@ final class TouchedRows(
  * Versions, with the keys at which the merge is that reads them: it has read one version further than those of the key
  * that it merges.
  */
-final class FollowedKeys(versions: VersionCursor, layout: RowLayout) extends VersionCursor {
+private final class FollowedKeys(versions: VersionCursor, layout: RowLayout) extends VersionCursor {
   private[this] var merged: UTF8String = _ // the last key before that of the current version
   private[this] var ahead: UTF8String  = _ // the key of the current version; null before the first and at the end
 
@@ -101,7 +145,7 @@ final class FollowedKeys(versions: VersionCursor, layout: RowLayout) extends Ver
    * @param least    not greater than any key of the range
    * @param greatest not less than any
    */
-  private[slice] def touch(last: UTF8String, least: UTF8String, greatest: UTF8String): Boolean =
+  def touch(last: UTF8String, least: UTF8String, greatest: UTF8String): Boolean =
     (ahead != null && ahead.compareTo(greatest) <= 0) ||
       (merged != null && merged.compareTo(greatest) <= 0 &&
         (last == null || merged.compareTo(last) > 0 || merged.compareTo(least) >= 0))

@@ -10,15 +10,25 @@ import io.merganser.table.{DirectTable, HadoopDefaults, TableSuite}
 
 import scala.util.Random
 
-/** Writes that copy row groups and columns of base files, beside writes of the same batches that copy nothing. */
+/**
+ * Writes and compactions that copy row groups and columns of base files, beside those of the same batches that copy
+ * nothing.
+ */
 final class CopiedRowsSuite extends TableSuite {
 
-  private def create(name: String, copiesFromBytes: Long, eventTime: Boolean, share: Double) = {
+  private def create(
+      name: String,
+      copiesFromBytes: Long,
+      mergeOnRead: Boolean,
+      eventTime: Boolean,
+      share: Double
+  ): DirectTable = {
     val storage = Storage(folder.resolve(name).toUri.toString, HadoopDefaults.shared)
     Creation.create(storage,
-      DirectTable.properties(mergeOnRead = false, eventTime) +
+      DirectTable.properties(mergeOnRead, eventTime) +
         ("hoodie.table.cdc.enabled" -> "true"))
-    new DirectTable(storage, bucketed = false, recentRows = share, rowGroupBytes = 8000,
+    // With buckets, new keys are in the logs too.
+    new DirectTable(storage, bucketed = mergeOnRead, recentRows = share, rowGroupBytes = if (mergeOnRead) 4000 else 8000,
       copiesFromBytes = copiesFromBytes)
   }
 
@@ -49,12 +59,13 @@ final class CopiedRowsSuite extends TableSuite {
   private def numbered(table: DirectTable): Map[String, Int] =
     table.timeline.completed.map(_.requested).zipWithIndex.toMap
 
-  for (eventTime <- Seq(true, false); share <- Seq(0.0, 0.2))
-    test(s"the same rows, commit columns, changes and recent rows, event time $eventTime, share $share") {
+  for (mergeOnRead <- Seq(false, true); eventTime <- Seq(true, false); share <- Seq(0.0, 0.2))
+    test(s"the same rows, commit columns, changes and recent rows, merge on read $mergeOnRead, event time $eventTime, " +
+      s"share $share") {
       for (i <- 0 until 5) withClue(s"seed ${Histories.seed + i}: ") {
         val random = new Random(Histories.seed + i)
         val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>
-          create(s"$name$i", from, eventTime, share)
+          create(s"$name$i", from, mergeOnRead, eventTime, share)
         }
         def requireEqual[T](of: DirectTable => T) = assert(of(tables.head) == of(tables.last))
         val first = (0 until 2000).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
@@ -63,6 +74,7 @@ final class CopiedRowsSuite extends TableSuite {
         for (_ <- 0 until 5) {
           val changes = batch(random)
           if (changes.nonEmpty) tables.foreach(_.upsert(changes))
+          if (mergeOnRead && random.nextInt(3) > 0) tables.foreach(_.compact())
           requireEqual(_.rows.map(_.toString).sorted)
           requireEqual { table =>
             val numbers = numbered(table)

@@ -4,7 +4,7 @@ import io.merganser.merge.{KeyFold, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator, SortedMerge, SortedRows, StoredDeletes, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.base.{BaseFileFooter, BaseReadOptions, RecentRows}
+import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice._
@@ -123,7 +123,7 @@ final class GroupWriter(
         groupWritten(files, known + MergeCounts(late = refused, tombstones = refused), merge, combines, preview)
       } finally preview.foreach(_.close())
     } else {
-      val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
+      val base = group.slice.flatMap(_.base).map(replaced(group.partitionPath, _))
       try {
         val (rows, read) = base.fold((Iterator.empty: Iterator[InternalRow], versions))(_.sorted(versions))
         val merge        = phases.merge(group, rows, read, layout, fold, deletesOf(group, base).orNull)
@@ -212,38 +212,17 @@ final class GroupWriter(
   }
 
   /** The deletes that the base file of the group retains; None if it retains none. */
-  private def deletesOf(group: FileGroupTarget, open: Option[BaseRows]): Option[StoredDeletes] =
+  private def deletesOf(group: FileGroupTarget, open: Option[ReplacedRows]): Option[StoredDeletes] =
     group.slice.flatMap(_.base).filter(_ => writer.config.tombstoneHours.isDefined).flatMap { base =>
       val footer   = open.fold(BaseFileFooter.read(stored.conf, stored.path(base.path), base.sizeBytes))(_.footer)
       val retained = Tombstones.of(stored, base, footer, layout.ordering)
       if (retained.isEmpty) None else Some(retained.versions(layout, group.partitionPath))
     }
 
-  /** An open base file. */
-  private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
-    private[this] val reader =
-      open(BaseReadOptions(columns = writer.history.map(_.columns(base.instant))))
-    private[this] var touched: TouchedRows = _
-
-    private def open(options: BaseReadOptions) = new TableFileReader(stored, partitionPath, base, columns, options)
-
-    def footer: BaseFileFooter = reader.footer
-
-    /** The rows in key order, and the versions to merge them with. */
-    def sorted(versions: VersionCursor): (Iterator[InternalRow], VersionCursor) =
-      writer.keptByKey(base, footer).filter(_ => previewing.isEmpty && columns.isEmpty) match {
-        case Some(file) =>
-          val followed = new FollowedKeys(versions, layout)
-          val after    = RecentRows.after(footer, base.instant)
-          touched = new TouchedRows(file, after, followed, layout, group => open(file.readOptions(group)))
-          (touched, followed)
-        case None =>
-          (if (footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout), versions)
-      }
-
-    override def close(): Unit =
-      try reader.close()
-      finally if (touched != null) touched.close()
+  private def replaced(partitionPath: String, base: BaseFile): ReplacedRows = {
+    val columnsOf = writer.history.map(_.columns(base.instant))
+    new ReplacedRows(writer, base, layout, readsByKeys = previewing.isEmpty && columns.isEmpty,
+      options => new TableFileReader(stored, partitionPath, base, columns, options.copy(columns = columnsOf)))
   }
 }
 

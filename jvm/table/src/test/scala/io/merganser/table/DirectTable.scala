@@ -300,6 +300,16 @@ final class DirectTable(
     replacing(OperationType.Cluster, written, replaced)
   }
 
+  /** Writes the slices of each partition to a new file group, as a clustering that sorts nothing does. */
+  def join(): Unit = Transaction.run(storage, config, Action.ReplaceCommit, settings) { transaction =>
+    val replaced = view(transaction.timeline).slices
+    val written = replaced.groupBy(_.partitionPath).toSeq.zipWithIndex.flatMap { case ((partition, slices), task) =>
+      writer(transaction).join(partition, FileNames.newFileId(), slices, reader(transaction.timeline, rowSchema),
+        WriteToken(task, 0, task.toLong))
+    }
+    replacing(OperationType.Cluster, written, replaced)
+  }
+
   private def replacing(
       operation: OperationType,
       written: Seq[WrittenFile],
@@ -418,10 +428,9 @@ final class DirectTable(
     else {
       val derived = new DerivedColumns(config, compiled.layout.schema, None)
       val replaced = part.slice.flatMap(_.base).map(base =>
-        new ReplacedRows(writer(transaction), base, compiled.layout, readsByKeys = true,
+        new ReplacedRows(writer(transaction), base, compiled.layout, isChanged = true, readsByKeys = true,
           new TableFileReader(storage, part.partition, base, derived, _)))
       try {
-        assert(replaced.forall(_.footer.isSorted))
         val (rows, versions) = replaced.fold((Iterator.empty: Iterator[InternalRow], batch: VersionCursor))(_.sorted(batch))
         val merge            = SortedMerge.rewrite(rows, versions, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)

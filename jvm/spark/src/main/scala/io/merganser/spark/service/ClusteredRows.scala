@@ -41,6 +41,9 @@ private[service] final class ClusteredRows(
     if (isCurve) Seq(columns.last)
     else ClusteringColumns.of(table, order, schema, columns)
 
+  /** False if the rows stay in the order of their files. */
+  def isSorted: Boolean = values.nonEmpty
+
   private val persisted = mutable.ArrayBuffer.empty[PersistedRows]
 
   /**
@@ -49,7 +52,7 @@ private[service] final class ClusteredRows(
    * @param tasks partitions of the result, whose ranges follow each other
    */
   def of(slices: Seq[FileSlice], tasks: Int): RDD[InternalRow] =
-    if (values.isEmpty) read(slices, math.min(tasks, slices.size))
+    if (!isSorted) read(slices, tasks)
     else {
       val read = this.read(slices, math.min(slices.size, MostReaders))
       val rows = if (isCurve) placed(read) else read
@@ -69,10 +72,9 @@ private[service] final class ClusteredRows(
 
   /** Rows as unsafe rows in a reused object; each of the partitions reads some slices, one after the other. */
   private def read(slices: Seq[FileSlice], partitions: Int): RDD[InternalRow] = {
-    val count                  = math.max(1, partitions)
-    val parts                  = (0 until count).map(p => slices.indices.filter(_ % count == p).map(slices))
+    val parts                  = shares(slices, partitions)
     val (reader, shownColumns) = (this.reader, rowColumns)
-    Partitions.map[Seq[FileSlice], InternalRow](session.sparkContext.parallelize(parts, count)) { it =>
+    Partitions.map[Seq[FileSlice], InternalRow](session.sparkContext.parallelize(parts, parts.size)) { it =>
       val pack = UnsafeProjection.create(shownColumns, shownColumns)
       it.flatten.flatMap(slice => closing(reader.rows(slice))).map(pack)
     }
@@ -131,7 +133,14 @@ private[service] final class ClusteredRows(
   }
 }
 
-private object ClusteredRows {
+private[service] object ClusteredRows {
+
+  /** The slices of each task. */
+  def shares(slices: Seq[FileSlice], tasks: Int): Seq[Seq[FileSlice]] = {
+    val count = math.max(1, math.min(tasks, slices.size))
+    (0 until count).map(task => slices.indices.filter(_ % count == task).map(slices))
+  }
+
   private val Place       = "__merganser_place"
   private val MostReaders = 200
   private val MostBounds  = 1024

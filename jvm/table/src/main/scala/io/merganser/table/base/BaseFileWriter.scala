@@ -64,8 +64,8 @@ final case class BaseFileWritten(
  * @param schema     the columns of the rows, meta columns first
  * @param storesKeys false if the key column is null and [[track]] is called for every row
  * @param recent     collects the rows that the file has a second time
- * @param replaced   the file that this one replaces, if its bytes may be copied: then each row of it is passed once, to
- *                   [[keep]], [[keepKey]], [[replace]] or [[drop]]
+ * @param replaced   the files that this one replaces, if their bytes may be copied: then each row of them is passed
+ *                   once, to [[keep]], [[keepKey]], [[replace]] or [[drop]]
  * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
  */
 final class BaseFileWriter(
@@ -75,15 +75,13 @@ final class BaseFileWriter(
     options: BaseFileOptions = BaseFileOptions(),
     storesKeys: Boolean = true,
     recent: Option[RecentRowBuffer] = None,
-    replaced: Option[ReplacedFile] = None
+    replaced: Seq[ReplacedFile] = Nil
 ) {
   private[this] val file = new BaseFileOutput(new StoredOutput(path, conf))
-  private[this] val writer: RowOutput = replaced match {
-    case Some(before) =>
-      new PatchedParquetWriter(conf, file, path.getName, schema, options, storesKeys, before, () => beginFooter())
-    case None =>
-      new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys, () => beginFooter())
-  }
+  private[this] val writer: RowOutput =
+    if (replaced.nonEmpty)
+      new PatchedParquetWriter(conf, file, path.getName, schema, options, storesKeys, replaced, () => beginFooter())
+    else new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys, () => beginFooter())
   private[this] var rows     = 0L
   private[this] val sections = mutable.LinkedHashMap.empty[String, Array[Byte]]
   private[this] val buffer   = if (isEncrypted) null else recent.orNull
@@ -95,10 +93,10 @@ final class BaseFileWriter(
     rows += 1
   }
 
-  /** True if rows of the replaced file are passed. */
-  def isPatched: Boolean = replaced.isDefined
+  /** True if rows of replaced files are passed. */
+  def isPatched: Boolean = replaced.nonEmpty
 
-  /** True if the next row of the replaced file may be passed to [[keepKey]], unless it is collected. */
+  /** True if the next row of a replaced file may be passed to [[keepKey]], unless it is collected. */
   def keepsByKey: Boolean = writer.keepsByKey
 
   /** Whether a row with this commit time may become one that the file has a second time. */

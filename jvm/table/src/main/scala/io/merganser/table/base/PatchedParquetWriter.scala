@@ -3,7 +3,7 @@ package io.merganser.table.base
 
 import io.merganser.table.schema.MetaColumns
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.column.ParquetProperties
+import org.apache.parquet.column.{ColumnDescriptor, ParquetProperties}
 import org.apache.parquet.hadoop.{ParquetFileWriter, ParquetWriter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -17,17 +17,18 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 /**
- * Writes a file that replaces another, with the row groups of that one. Of a row group whose rows are all kept or
+ * Writes a file that replaces others, with their row groups in turn. Of a row group whose rows are all kept or
  * replaced, in place, the columns without a changed value are copied as bytes; the others are encoded. A row group that
  * gets or loses rows is encoded.
  *
  * The columns to encode are known when the rows have passed, and rows are read once. So the first replaced rows of a
- * row group are collected; then the columns that they change are encoded as far as rows have passed, out of the
- * replaced file, and from there on row by row. What changes later is encoded at the end of the row group, in the same
+ * row group are collected; then the columns that they change are encoded as far as rows have passed, out of its file,
+ * and from there on row by row. What changes later is encoded at the end of the row group, in the same
  * way.
  *
  * @param schema     the columns of the rows, meta columns first
  * @param storesKeys false if the meta columns are null
+ * @param replaced   the files, in the order in which their rows are passed
  * @param entries    called once after the last row, when the footer begins: more entries of it
  */
 private[base] final class PatchedParquetWriter(
@@ -37,7 +38,7 @@ private[base] final class PatchedParquetWriter(
     schema: StructType,
     options: BaseFileOptions,
     storesKeys: Boolean,
-    replaced: ReplacedFile,
+    replaced: Seq[ReplacedFile],
     entries: () => Map[String, String]
 ) extends RowOutput {
   import PatchedParquetWriter._
@@ -57,19 +58,19 @@ private[base] final class PatchedParquetWriter(
   private[this] lazy val before = UnsafeProjection.create(schema)
   private[this] lazy val after  = UnsafeProjection.create(schema)
 
-  private[this] val source = replaced.chunks()
-  private[this] val out =
-    try {
-      val opened = new ParquetFileWriter(file, parquet, ParquetFileWriter.Mode.CREATE, options.rowGroupBytes,
-        ParquetWriter.MAX_PADDING_SIZE_DEFAULT, ParquetProperties.DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH,
-        ParquetProperties.DEFAULT_STATISTICS_TRUNCATE_LENGTH, ParquetProperties.DEFAULT_PAGE_WRITE_CHECKSUM_ENABLED)
-      opened.start()
-      opened
-    } catch {
-      case e: Throwable =>
-        source.close()
-        throw e
-    }
+  /** The row groups of the files, one after the other. */
+  private[this] val parts = replaced.flatMap(from => (0 until from.groupCount).map(from -> _)).toIndexedSeq
+
+  private[this] var source: ChunkSource = _ // of the file whose row groups were copied last
+  private[this] var sourceOf: ReplacedFile = _
+
+  private[this] val out = {
+    val opened = new ParquetFileWriter(file, parquet, ParquetFileWriter.Mode.CREATE, options.rowGroupBytes,
+      ParquetWriter.MAX_PADDING_SIZE_DEFAULT, ParquetProperties.DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH,
+      ParquetProperties.DEFAULT_STATISTICS_TRUNCATE_LENGTH, ParquetProperties.DEFAULT_PAGE_WRITE_CHECKSUM_ENABLED)
+    opened.start()
+    opened
+  }
 
   private[this] var group: RowGroup        = new RowGroup(0)
   private[this] var lastChanged            = IndexedSeq.empty[Int] // columns, in the last row group with changes
@@ -107,7 +108,23 @@ private[base] final class PatchedParquetWriter(
 
   private def track(row: InternalRow): Unit = if (keyOrdinal >= 0) keys.add(row.getUTF8String(keyOrdinal).getBytes)
 
-  /** The row group that has the next row of the replaced file. */
+  private def chunksOf(from: ReplacedFile): ChunkSource = {
+    if (sourceOf ne from) {
+      closeSource()
+      source = from.chunks()
+      sourceOf = from
+    }
+    source
+  }
+
+  private def closeSource(): Unit = if (source ne null) {
+    val open = source
+    source = null
+    sourceOf = null
+    open.close()
+  }
+
+  /** The row group that has the next row of the replaced files. */
   private def ofNextRow(): RowGroup = {
     if (group.isComplete) next()
     group
@@ -124,26 +141,26 @@ private[base] final class PatchedParquetWriter(
   override def close(): Unit =
     try {
       group.finish()
-      if (group.index < replaced.rowCounts.length - 1)
+      if (group.index < parts.length - 1)
         throw new IllegalStateException(
-          s"of ${replaced.rowCounts.length} row groups, ${group.index + 1} are in the file that replaces them")
+          s"of ${parts.length} row groups, ${group.index + 1} are in the file that replaces them")
       val all = new HashMap[String, String](RowWriteSupport.entries)
       all.put(ParquetWriter.OBJECT_MODEL_NAME_PROP, RowWriteSupport.Name)
       all.putAll(keys.footer)
       entries().foreach { case (entry, value) => all.put(entry, value) }
       out.end(all)
-    } finally source.close()
+    } finally closeSource()
 
   override def abort(): Unit =
     try group.abort()
     finally
-      try source.close()
+      try closeSource()
       finally file.close()
 
-  /** A row group of the replaced file, or behind its last one the rows that follow. */
+  /** A row group of the replaced files, or behind the last one the rows that follow. */
   private final class RowGroup(val index: Int) {
-    private[this] val isBehind = index >= replaced.rowCounts.length
-    private[this] val rowCount = if (isBehind) 0L else replaced.rowCounts(index)
+    private[this] val isBehind = index >= parts.length
+    private[this] val rowCount = if (isBehind) 0L else parts(index)._1.rowCount(parts(index)._2)
     private[this] var position = 0L
     private[this] val changed  = new Array[Boolean](schema.length)
 
@@ -165,9 +182,9 @@ private[base] final class PatchedParquetWriter(
     /** Whether new rows behind the last one become a part of this row group. */
     def takesRowsAfter: Boolean = isBehind || isWhole || (isLast && isSmall)
 
-    private def isLast: Boolean = index == replaced.rowCounts.length - 1
+    private def isLast: Boolean = index == parts.length - 1
 
-    private def isSmall: Boolean = replaced.bytesOf(index) < options.rowGroupBytes / 2
+    private def isSmall: Boolean = parts(index)._1.bytesOf(parts(index)._2) < options.rowGroupBytes / 2
 
     def estimatedBytes: Long = encoders.iterator.map(_.estimatedBytes).sum
 
@@ -259,7 +276,8 @@ private[base] final class PatchedParquetWriter(
     }
 
     private def readAgain(encoder: ColumnEncoder): Unit = {
-      val reader = replaced.reader(index, encoder.storedColumns)
+      val (from, group) = parts(index)
+      val reader        = from.reader(group, encoder.storedColumns)
       try {
         val stored =
           if (encoder.storedColumns.isEmpty) Iterator.continually(InternalRow.empty) else reader.rows()
@@ -295,11 +313,16 @@ private[base] final class PatchedParquetWriter(
         groups.indices.foreach { at =>
           out.startBlock(groups(at))
           leaves.indices.foreach { i =>
-            sources(i).fold(source.copy(index, leaves(i), out))(_.copy(at, leaves(i), out))
+            sources(i).fold(copyStored(leaves(i)))(_.copy(at, leaves(i), out))
           }
           out.endBlock()
         }
       } finally encoded.foreach(_._2.close())
+    }
+
+    private def copyStored(leaf: ColumnDescriptor): Unit = {
+      val (from, group) = parts(index)
+      chunksOf(from).copy(group, leaf, out)
     }
 
     def abort(): Unit = encoders.foreach { encoder =>

@@ -16,13 +16,15 @@ import scala.collection.JavaConverters._
 /** A base file whose bytes may be part of the file that replaces it. */
 final class ReplacedFile private (conf: Configuration, path: Path, sizeBytes: Long, footer: BaseFileFooter) {
 
-  /** Rows of each row group. */
-  private[base] val rowCounts: IndexedSeq[Long] =
-    footer.metadata.getBlocks.asScala.map(_.getRowCount).toIndexedSeq
+  private[table] def groupCount: Int = footer.metadata.getBlocks.size
 
-  private[table] def groupCount: Int = rowCounts.length
+  private[table] def rowCount(group: Int): Long = footer.metadata.getBlocks.get(group).getRowCount
 
-  private[table] def rowCount(group: Int): Long = rowCounts(group)
+  /** The smallest record key; None if the footer does not have it. */
+  private[table] def minKey: Option[String] = footer.minKey
+
+  /** Whether its row groups are not small ones in a file that is larger. */
+  private[table] def fills(rowGroupBytes: Long): Boolean = sizeBytes / groupCount >= rowGroupBytes / 4
 
   /** Bounds of the record keys in a row group; None if the file does not have them. */
   private[table] def keyRange(group: Int): Option[(UTF8String, UTF8String)] = range(group, MetaColumns.RecordKey)

@@ -16,6 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param updatesCommitMetadata whether changed rows get the commit metadata columns of this instant
  * @param replaced footer of the base file that this one supersedes, if it is known
  * @param moved    deletes to retain that are in no file before this one
+ * @param sources  files whose rows come first, in their order: see [[move]]
  */
 private[slice] final class OpenBaseFile(
     slices: SliceWriter,
@@ -25,7 +26,8 @@ private[slice] final class OpenBaseFile(
     token: WriteToken,
     updatesCommitMetadata: Boolean,
     replaced: Option[BaseFileFooter] = None,
-    moved: => Tombstones = Tombstones.none
+    moved: => Tombstones = Tombstones.none,
+    sources: Seq[ReplacedFile] = Nil
 ) {
   import slices.{baseOptions, baseSchema, eventTime, instant, markers, storage}
   import OpenBaseFile._
@@ -39,7 +41,7 @@ private[slice] final class OpenBaseFile(
   private[this] val stored                   = slices.storedColumns
   private[this] val times                    = new EventTimes(eventTime)
   private[this] var writer: BaseFileWriter   = _
-  private[this] var isPatched                = false // whether the writer gets the rows of the replaced file
+  private[this] var isPatched                = false // whether the writer gets the rows of replaced files
   private[this] var rows                     = 0L
   private[this] var check                    = FirstCheck
   private[this] var keyWhenFull: UTF8String  = _
@@ -60,7 +62,7 @@ private[slice] final class OpenBaseFile(
     token.announce(Marker(partitionPath, name, kind), markers)
     writer =
       new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
-        storesKeys, recentRows, replacedFile)
+        storesKeys, recentRows, sources ++ replacedFile)
     isPatched = writer.isPatched
   }
 
@@ -91,8 +93,17 @@ private[slice] final class OpenBaseFile(
     if (merge.isLive) {
       if (merge.outcome >= Outcome.Updated) times.add(row, null)
       if (isPatched) patch(merge) else put(row, updatesCommitMetadata && merge.outcome >= Outcome.Updated)
-    } else if (isPatched && merge.outcome == Outcome.Deleted) writer.drop()
+    } else dropIfDeleted(merge)
   }
+
+  /** Adds the row of a merge with one of the sources, of which no outcome counts. */
+  def move(merge: MergeIterator): Unit = {
+    if (writer == null) open()
+    if (merge.isLive) patch(merge) else dropIfDeleted(merge)
+  }
+
+  private def dropIfDeleted(merge: MergeIterator): Unit =
+    if (isPatched && merge.outcome == Outcome.Deleted) writer.drop()
 
   private def patch(merge: MergeIterator): Unit = {
     val row = merge.row
@@ -147,7 +158,10 @@ private[slice] final class OpenBaseFile(
     val retained = if (tombstones eq null) Tombstones.none else slices.tombstones.get.retained(tombstones)
     if (writer == null && !retained.isEmpty) open()
     if (writer == null) None
-    else {
+    else if (sources.nonEmpty && rows == 0) {
+      abort()
+      None
+    } else {
       slices.tombstones.filterNot(_ => retained.isEmpty).foreach(_.write(retained, writer))
       val written = writer.close()
       Some(WrittenFile(

@@ -137,7 +137,7 @@ final case class SliceWriter(
    * other columns: see [[TouchedRows]].
    */
   def keptByKey(base: BaseFile, footer: BaseFileFooter): Option[ReplacedFile] =
-    if (config.storesKeys) replacedFile(base, footer).filter(_.groupCount > 1) else None
+    if (config.storesKeys) replacedFile(base, footer) else None
 
   /** The same writer, whose files and markers go nowhere: a dry run needs their sizes. */
   def discarding: SliceWriter = {
@@ -227,6 +227,56 @@ final case class SliceWriter(
         file.abort()
         throw e
     }
+  }
+
+  /**
+   * Writes the live rows of slices to the base files of new groups, each filled up to the largest size with whole
+   * slices. Bytes of their base files are copied where no version changes them. Rows keep their commit metadata columns.
+   *
+   * @param fileId id of the first group
+   * @param reader of [[SliceWriter.rowSchema]]
+   */
+  def join(
+      partitionPath: String,
+      fileId: String,
+      slices: Seq[FileSlice],
+      reader: SliceReader,
+      token: WriteToken
+  ): Seq[WrittenFile] = filled(slices).zipWithIndex.flatMap { case (some, i) =>
+    val copied = some.flatMap(slice => joinedFile(slice).map(slice -> _)).sortBy(_._2.minKey)
+    val others = some.diff(copied.map(_._1))
+    val file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, i), None, token,
+      updatesCommitMetadata = false, sources = copied.map(_._2))
+    try {
+      copied.foreach { case (slice, _) =>
+        val open = reader.merge(slice, this)
+        try while (open.merge.next()) file.move(open.merge)
+        finally open.close()
+      }
+      others.foreach { slice =>
+        val rows = reader.rows(slice)
+        try rows.foreach(file.add(_))
+        finally rows.close()
+      }
+      file.close()
+    } catch {
+      case e: Throwable =>
+        file.abort()
+        throw e
+    }
+  }
+
+  private def filled(slices: Seq[FileSlice]): Seq[Seq[FileSlice]] =
+    slices.foldLeft(Vector.empty[Vector[FileSlice]]) { (files, slice) =>
+      if (files.nonEmpty && (files.last :+ slice).map(_.sizeBytes).sum <= baseOptions.maxFileBytes)
+        files.init :+ (files.last :+ slice)
+      else files :+ Vector(slice)
+    }
+
+  /** The base file of a slice if its row groups may be those of a larger file. */
+  private def joinedFile(slice: FileSlice): Option[ReplacedFile] = slice.base.flatMap { base =>
+    replacedFile(base, BaseFileFooter.read(storedIn.conf, storedIn.path(base.path), base.sizeBytes))
+      .filter(_.fills(baseOptions.rowGroupBytes))
   }
 
   private def namesLogsBySlice: Boolean = config.version < 8

@@ -17,6 +17,7 @@ import java.io.Closeable
  * A base file that is merged with versions, into a file that replaces it.
  *
  * @param layout      of the rows
+ * @param isChanged   whether there may be versions for the file
  * @param readsByKeys whether rows without versions may have keys and commit times alone
  * @param open        reads the file
  */
@@ -24,6 +25,7 @@ final class ReplacedRows(
     writer: SliceWriter,
     base: BaseFile,
     layout: RowLayout,
+    isChanged: Boolean,
     readsByKeys: Boolean,
     open: BaseReadOptions => TableFileReader
 ) extends Closeable {
@@ -42,12 +44,12 @@ final class ReplacedRows(
    */
   def sorted(versions: VersionCursor): (Iterator[InternalRow], VersionCursor) =
     (if (readsByKeys) writer.keptByKey(base, footer) else None) match {
-      case Some(file) =>
+      case Some(file) if file.groupCount > 1 || !isChanged =>
         val followed = new FollowedKeys(versions, layout)
         val after    = RecentRows.after(footer, base.instant)
         touched = new TouchedRows(file, after, followed, layout, group => open(file.readOptions(group)))
         (touched, followed)
-      case None =>
+      case _ =>
         (if (footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout), versions)
     }
 

@@ -35,7 +35,7 @@ class PatchedFilesSuite extends AnyFunSuite with TempFolder {
       ReplacedFile.of(conf, old, sizeOf(old), footer(old), table.schema, table.options)
         .getOrElse(fail(s"$old is not copied"))
     }
-    val writer = new BaseFileWriter(conf, file, table.schema, table.options, table.storesKeys, replaced = from)
+    val writer = new BaseFileWriter(conf, file, table.schema, table.options, table.storesKeys, replaced = from.toSeq)
     fill(writer)
     writer.close()
     ()

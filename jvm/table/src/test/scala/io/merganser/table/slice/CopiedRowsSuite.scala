@@ -8,6 +8,7 @@ import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import io.merganser.table.{DirectTable, HadoopDefaults, TableSuite}
 
+import scala.collection.JavaConverters._
 import scala.util.Random
 
 /**
@@ -21,14 +22,14 @@ final class CopiedRowsSuite extends TableSuite {
       copiesFromBytes: Long,
       mergeOnRead: Boolean,
       eventTime: Boolean,
-      share: Double
+      share: Double = 0.0,
+      bucketed: Boolean = false
   ): DirectTable = {
     val storage = Storage(folder.resolve(name).toUri.toString, HadoopDefaults.shared)
     Creation.create(storage,
       DirectTable.properties(mergeOnRead, eventTime) +
         ("hoodie.table.cdc.enabled" -> "true"))
-    // With buckets, new keys are in the logs too.
-    new DirectTable(storage, bucketed = mergeOnRead, recentRows = share, rowGroupBytes = if (mergeOnRead) 4000 else 8000,
+    new DirectTable(storage, bucketed, recentRows = share, rowGroupBytes = if (mergeOnRead) 4000 else 8000,
       copiesFromBytes = copiesFromBytes)
   }
 
@@ -48,11 +49,13 @@ final class CopiedRowsSuite extends TableSuite {
     random.shuffle(stored.flatMap(key => Seq.fill(1 + random.nextInt(2))(change(key, random))))
   }
 
-  private def groupsOf(table: DirectTable): Int = {
+  /** The numbers of rows in the row groups of each base file, in the order of the partitions. */
+  private def rowGroupsOf(table: DirectTable): Seq[Seq[Long]] = {
     val config = TableConfig.load(table.storage)
     val view   = new TableView(table.storage, config, Timeline.load(table.storage, config))
-    view.slices.flatMap(_.base).map(base =>
-      BaseFileFooter.read(table.storage.conf, table.storage.path(base.path)).metadata.getBlocks.size).max
+    view.slices.sortBy(_.partitionPath).flatMap(_.base).map(base =>
+      BaseFileFooter.read(table.storage.conf, table.storage.path(base.path)).metadata.getBlocks.asScala
+        .map(_.getRowCount).toList)
   }
 
   /** Instants as their numbers, which are those of both tables. */
@@ -65,12 +68,12 @@ final class CopiedRowsSuite extends TableSuite {
       for (i <- 0 until 5) withClue(s"seed ${Histories.seed + i}: ") {
         val random = new Random(Histories.seed + i)
         val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>
-          create(s"$name$i", from, mergeOnRead, eventTime, share)
+          create(s"$name$i", from, mergeOnRead, eventTime, share, bucketed = mergeOnRead) // new keys are in logs too
         }
         def requireEqual[T](of: DirectTable => T) = assert(of(tables.head) == of(tables.last))
         val first = (0 until 2000).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
         tables.foreach(_.upsert(first))
-        assert(groupsOf(tables.head) > 2)
+        assert(rowGroupsOf(tables.head).map(_.size).max > 2)
         for (_ <- 0 until 5) {
           val changes = batch(random)
           if (changes.nonEmpty) tables.foreach(_.upsert(changes))
@@ -85,4 +88,56 @@ final class CopiedRowsSuite extends TableSuite {
         requireEqual(_.imagesByCommit.map(_._2.map(_.toString).sorted))
       }
     }
+
+  /** Slices of a partition: a new one begins where all others have logs. */
+  private def withSlices(table: DirectTable, random: Random): Unit = {
+    table.upsert((0 until 1500).filter(_ % 5 > 0).map(n => change(n, random).copy(isDelete = false)))
+    table.upsert((1 until 500 by 5).map(change(_, random)))
+    table.upsert((1500 until 2500).filter(_ % 5 > 0).map(n => change(n, random).copy(isDelete = false)))
+    table.upsert((2000 until 2700 by 5).map(n => change(n, random)))
+  }
+
+  for (mergeOnRead <- Seq(false, true); eventTime <- Seq(true, false))
+    test(s"slices that become one file have the same rows, merge on read $mergeOnRead, event time $eventTime") {
+      for (i <- 0 until 5) withClue(s"seed ${Histories.seed + i}: ") {
+        val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>
+          val random = new Random(Histories.seed + i)
+          val table  = create(s"$name$i", from, mergeOnRead, eventTime)
+          withSlices(table, random)
+          table.join()
+          table.upsert(batch(random) :+ change(1, random))
+          table.join()
+          table.upsert(batch(random) :+ change(2, random))
+          table
+        }
+        def requireEqual[T](of: DirectTable => T) = assert(of(tables.head) == of(tables.last))
+        requireEqual(_.rows.map(_.toString).sorted)
+        requireEqual { table =>
+          val numbers = numbered(table)
+          table.commitColumns.map { case (key, time, _) => (key, numbers(time)) }
+        }
+        requireEqual(_.imagesByCommit.map(_._2.map(_.toString).sorted))
+      }
+    }
+
+  test("row groups of the slices that become one file are those of the file, if they are large enough") {
+    val table = create("joined", 0L, mergeOnRead = true, eventTime = true)
+    withSlices(table, new Random(1))
+    table.compact()
+    val before = rowGroupsOf(table)
+    table.join()
+    assert(before.size == 4 && before.forall(_.size > 2))
+    assert(rowGroupsOf(table).map(_.sorted) == before.grouped(2).map(_.flatten.sorted).toSeq)
+    val larger = new DirectTable(table.storage, bucketed = false, rowGroupBytes = 1 << 20, copiesFromBytes = 0L)
+    larger.join()
+    assert(rowGroupsOf(larger).map(_.size) == Seq(1, 1))
+  }
+
+  test("a file of slices without rows is not written") {
+    val table = create("gone", 0L, mergeOnRead = true, eventTime = false)
+    withSlices(table, new Random(1))
+    table.upsert(table.rows.map(_.copy(isDelete = true)))
+    table.join()
+    assert(table.rows.isEmpty && rowGroupsOf(table).isEmpty)
+  }
 }

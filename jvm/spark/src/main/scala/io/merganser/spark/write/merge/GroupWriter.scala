@@ -221,7 +221,7 @@ final class GroupWriter(
 
   private def replaced(partitionPath: String, base: BaseFile): ReplacedRows = {
     val columnsOf = writer.history.map(_.columns(base.instant))
-    new ReplacedRows(writer, base, layout, readsByKeys = previewing.isEmpty && columns.isEmpty,
+    new ReplacedRows(writer, base, layout, isChanged = true, readsByKeys = previewing.isEmpty && columns.isEmpty,
       options => new TableFileReader(stored, partitionPath, base, columns, options.copy(columns = columnsOf)))
   }
 }

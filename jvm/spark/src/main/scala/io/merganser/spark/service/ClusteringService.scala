@@ -7,16 +7,11 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{TableCommit, WriterOptions}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.commit.{ClusteringSchedule, CommitRequest, Transaction, Work}
-import io.merganser.table.file.FileNames
 import io.merganser.table.options.{IndexType, LayoutStrategy, OptionKind, Options}
 import io.merganser.table.service.{ClusteringDue, ClusteringPlanner}
 import io.merganser.table.settings.{ClusteringOrder, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline._
-import org.apache.spark.rdd.UnionRDD
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.merganser.Partitions
 import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
@@ -226,78 +221,24 @@ object ClusteringService
     val schema = seen.schema
     val run    = transaction.runNumber
     val reader = table.snapshot(settings.rule, seen).reader(SliceWriter.rowSchema(schema))
-    val files  = WriterOptions.writer(session, table, schema, transaction, settings)
+    val usual  = WriterOptions.writer(session, table, schema, transaction, settings)
     val target = plan.targetFileBytes.getOrElse(settings.clustering.sizes.targetFileBytes)
-    val writer = files.copy(baseOptions = files.baseOptions.copy(maxFileBytes = target))
+    val writer = usual.copy(baseOptions = usual.baseOptions.copy(maxFileBytes = target))
     val byId   = newest.map(s => s.group -> s).toMap
     val groups = plan.groups.map(g => g -> g.slices.map(s => byId(s.group))).filter(_._2.nonEmpty)
-    val sorted = new ClusteredRows(session, table.config.name, reader, schema, orderOf(plan, settings))
-    val joins = !sorted.isSorted && plan.preservesCommit && table.config.tombstoneHours.isEmpty &&
+    val rows   = new ClusteredRows(session, table.config.name, reader, schema, orderOf(plan, settings))
+    val files  = new ClusteredFiles(session, groups, reader, writer, run)
+    val keepsOrder = !rows.isSorted && plan.preservesCommit && table.config.tombstoneHours.isEmpty &&
       groups.forall(_._2.forall(_.sizeBytes <= target))
     val written =
-      try if (joins) join(session, instant, groups, reader, writer, run)
-      else sort(session, instant, plan, groups, sorted, reader, writer, run)
-      finally sorted.close()
+      try if (keepsOrder) files.joined() else files.sorted(rows, updatesCommitMetadata = !plan.preservesCommit)
+      finally rows.close()
     val stats = written.map(_.stat)
     val metadata = TableCommit.metadata(OperationType.Cluster, table, schema, stats, None,
       plan.slices.groupBy(_.partitionPath).map { case (partition, slices) => partition -> slices.map(_.fileId) })
     val result = ClusteringResult(Seq(instant.requested), plan.slices.size, stats.size, stats.map(_.numWrites).sum,
       stats.map(_.totalWriteBytes).sum, elapsedMs = 0)
     Work(Right(result), Some(CommitRequest(metadata, plan.fileGroups)))
-  }
-
-  /** Writes the rows of the slices in the order of their files. */
-  private def join(
-      session: SparkSession,
-      instant: Instant,
-      groups: Seq[(ClusteringGroup, Seq[FileSlice])],
-      reader: SliceReader,
-      writer: SliceWriter,
-      run: Int
-  ): Seq[WrittenFile] = {
-    val shares = groups.flatMap { case (group, slices) =>
-      ClusteredRows.shares(slices, group.outputGroups).map(group.partitionPath -> _)
-    }
-    val requested = instant.requested
-    Partitions.collect(session.sparkContext.parallelize(shares, math.max(1, shares.size))) { it =>
-      TaskFiles.write(writer, run) { token =>
-        it.flatMap { case (partitionPath, slices) =>
-          writer.join(partitionPath, FileNames.fileIdOf(requested, partitionPath, token.partitionId), slices, reader,
-            token)
-        }
-      }
-    }
-  }
-
-  /** Writes the rows of the slices in the order of the clustering. */
-  private def sort(
-      session: SparkSession,
-      instant: Instant,
-      plan: ClusteringPlan,
-      groups: Seq[(ClusteringGroup, Seq[FileSlice])],
-      sorted: ClusteredRows,
-      reader: SliceReader,
-      writer: SliceWriter,
-      run: Int
-  ): Seq[WrittenFile] = {
-    val rows = groups.map { case (group, slices) => sorted.of(slices, group.outputGroups) }
-    val partitionOf = groups.zip(rows).flatMap { case ((g, _), r) => Seq.fill(r.getNumPartitions)(g.partitionPath) }
-      .toArray
-    val (requested, updates) = (instant.requested, !plan.preservesCommit)
-    // The first task of a group has the deletes that its slices retain.
-    val firstOf =
-      if (writer.config.tombstoneHours.isEmpty) Map.empty[Int, Seq[FileSlice]]
-      else rows.map(_.getNumPartitions).scanLeft(0)(_ + _).zip(groups.map(_._2)).toMap
-    val moved = (number: Int) => firstOf.get(number).fold(Tombstones.none)(reader.retainedDeletes)
-    // In the order of the groups, with all their partitions.
-    Partitions.collect[InternalRow, WrittenFile](new UnionRDD(session.sparkContext, rows)) { it =>
-      TaskFiles.write(writer, run) { token =>
-        val number        = token.partitionId
-        val partitionPath = partitionOf(number)
-        writer.rewrite(partitionPath, FileNames.fileIdOf(requested, partitionPath, number), it, updates, token,
-          moved(number)).iterator
-      }
-    }
   }
 
   /** The plan's; where another engine made it, the runner's strategy. */

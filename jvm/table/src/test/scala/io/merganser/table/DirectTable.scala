@@ -431,8 +431,9 @@ final class DirectTable(
         new ReplacedRows(writer(transaction), base, compiled.layout, isChanged = true, readsByKeys = true,
           new TableFileReader(storage, part.partition, base, derived, _)))
       try {
-        val (rows, versions) = replaced.fold((Iterator.empty: Iterator[InternalRow], batch: VersionCursor))(_.sorted(batch))
-        val merge            = SortedMerge.rewrite(rows, versions, compiled.layout, fold)
+        val (rows, versions) =
+          replaced.fold((Iterator.empty: Iterator[InternalRow], batch: VersionCursor))(_.sorted(batch))
+        val merge = SortedMerge.rewrite(rows, versions, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed)
           writer(transaction).writeNewBases(part.partition, part.fileId, merge, token).files
         else

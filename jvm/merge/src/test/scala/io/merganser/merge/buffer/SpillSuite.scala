@@ -54,7 +54,7 @@ class SpillSuite extends AnyFunSuite with InTask {
             buffer.mergeSorted(new StoredRows(base), buffer.cursor())
           }
           val (unordered, sameLate, sameDuplicates) = run(_.merge(new StoredRows(base), baseSorted = false))
-          val keys = lines.map(_.split("[ @]")(1))
+          val keys                                  = lines.map(_.split("[ @]")(1))
           assert(keys == keys.sorted && lines.sorted == unordered.sorted)
           assert((late, duplicates) == ((sameLate, sameDuplicates)))
           lines -> Oracle.merge(mode, h.base, h.versions)

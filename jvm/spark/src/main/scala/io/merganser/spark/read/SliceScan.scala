@@ -1,7 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.merge.buffer.MergeTally
-import io.merganser.spark.prune.PartitionPruning
+import io.merganser.spark.prune.{NamedKeys, PartitionPruning}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.change.CommitTimes
@@ -175,7 +175,8 @@ final class SliceScan(
           TableSnapshot(table.storage, table.config, planned.rule, table.schema, LogVisibility(table.timeline), rowKey),
           columns,
           filters ++ pruning,
-          keyFilters
+          keyFilters,
+          NamedKeys.of(table.config, table.schema, filters)
         )),
       isMerged,
       changed.map(ChangedSelection(columns.fieldIndex(MetaColumns.CommitTime), requested.length, _))

@@ -61,7 +61,7 @@ private[base] final class PatchedParquetWriter(
   /** The row groups of the files, one after the other. */
   private[this] val parts = replaced.flatMap(from => (0 until from.groupCount).map(from -> _)).toIndexedSeq
 
-  private[this] var source: ChunkSource = _ // of the file whose row groups were copied last
+  private[this] var source: ChunkSource    = _ // of the file whose row groups were copied last
   private[this] var sourceOf: ReplacedFile = _
 
   private[this] val out = {

@@ -142,6 +142,9 @@ object StoredRule {
   def of(table: TableConfig, mergerClasses: Seq[String]): StoredRule =
     declared(table).orElse(builtIn(table)).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
 
+  /** Whether a user's class merges the rows of the table, and may write any value to any column. */
+  def isByUser(table: TableConfig): Boolean = declared(table).isEmpty && builtIn(table).isEmpty
+
   /**
    * A warning about a table that should merge by event time but lacks the ordering fields or their columns. Such tables
    * are created and written all the same, as their writers expect.

@@ -111,6 +111,9 @@ object KeyGenerator {
     throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'",
       "value" -> table.keyGeneratorClass.getOrElse(table.keyGeneratorType)))
 
+  /** Whether it is one of these, so that [[stored]] returns it. */
+  def isKnown(table: TableConfig): Boolean = ofName(table.keyGeneratorType).isDefined
+
   private def infer(keys: Seq[String], partitions: Seq[String]): KeyGenerator =
     if (partitions.isEmpty) NonPartition
     else if (partitions.exists(_.contains(':'))) Custom

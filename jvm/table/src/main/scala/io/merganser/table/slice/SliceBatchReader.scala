@@ -31,9 +31,13 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
 
   /** The base file's rows, not merged with the logs. */
   def baseBatches(part: SlicePart): SliceBatches = {
-    val reader = openBase(part, rowColumns, filters)
-    SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
+    val reader = openBase(part, rowColumns, rowFilters)
+    SliceBatches(asRequested(reader.map(_.batches()).getOrElse(Iterator.empty)), reader.toSeq)
   }
+
+  private def asRequested(batches: Iterator[ColumnarBatch]): Iterator[ColumnarBatch] =
+    if (rowColumns.schema.length == requested.length) batches
+    else batches.map(batch => new ColumnarBatch(Array.tabulate(requested.length)(batch.column(_)), batch.numRows))
 
   /**
    * The same for a reader that needs rows from a commit time on: others may be missing.
@@ -42,10 +46,10 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
    */
   def recentBatches(part: SlicePart, since: String): SliceBatches = {
     def held(footer: BaseFileFooter) = RecentRows.of(footer).filter(_.hold(since)).map(_.section)
-    val reader                       = openBase(part, rowColumns, filters, section = held)
+    val reader                       = openBase(part, rowColumns, rowFilters, section = held)
     // Of several ranges of a file, the first one has them.
     val batches = reader.filter(part.start == 0 || !_.readsSection).map(_.batches()).getOrElse(Iterator.empty)
-    SliceBatches(batches, reader.toSeq)
+    SliceBatches(asRequested(batches), reader.toSeq)
   }
 
   private def mergedBatches(part: SlicePart, buffer: VersionBuffer): SliceBatches = {
@@ -53,7 +57,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     tally.versions = buffer.versionCount
     if (buffer.isInMemory) {
       val asksKeys = requested.fieldNames.contains(MetaColumns.RecordKey)
-      val reader   = openBase(part, mergeColumns, keyFilters, keysInPlace = !asksKeys)
+      val reader   = openBase(part, mergeColumns, mergeFilters, keysInPlace = !asksKeys)
       val merge    = buffer.mergeBatches(reader.forall(_.footer.isSorted))
       tally.duplicates = buffer.versionCount - buffer.keyCount
       merge.tally = tally
@@ -85,7 +89,7 @@ final class SliceBatchReader(input: SliceInput) extends Serializable {
     if (!isWhole || !buffer.isInMemory) mergedBatches(part, buffer)
     else {
       def mayWin(footer: BaseFileFooter): Seq[Filter] = if (footer.hasDistinctKeys) decides.filters else Nil
-      val reader                                      = openBase(part, decisionColumns, keyFilters, more = mayWin)
+      val reader                                      = openBase(part, decisionColumns, mergeFilters, more = mayWin)
       val merge                                       = buffer.mergeBatches(reader.forall(_.footer.isSorted))
       val batches =
         if (reader.forall(decides.areNone && _.footer.hasDistinctKeys)) Iterator.empty

@@ -8,7 +8,8 @@ import io.merganser.table.file.{BaseFile, FileGroupId, FileNames}
 import io.merganser.table.log.{LogScanned, LogScanner}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.CompiledRule
-import org.apache.spark.sql.sources.Filter
+import io.merganser.table.schema.MetaColumns
+import org.apache.spark.sql.sources.{Filter, In}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -20,13 +21,16 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param filters     filters that may prune row groups of a base file; rows that do not satisfy them may be returned
  * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
  *                    none, so they may also prune the input of a merge
+ * @param recordKeys  the record keys of all rows that satisfy the filters, where these are few; None: not known. Rows
+ *                    with other keys may be returned
  * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
  */
 final class SliceInput(
     val table: TableSnapshot,
     projected: StructType,
-    private[slice] val filters: Seq[Filter] = Nil,
-    private[slice] val keyFilters: Seq[Filter] = Nil,
+    filters: Seq[Filter] = Nil,
+    keyFilters: Seq[Filter] = Nil,
+    recordKeys: Option[Seq[String]] = None,
     bufferBytes: Long = SliceInput.DefaultBufferBytes
 ) extends Serializable {
   import table.{config, rowKey, rule, storage, visibility}
@@ -38,7 +42,17 @@ final class SliceInput(
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
-  private[slice] val rowColumns   = new DerivedColumns(config, requested, rowKey)
+  /** Rows are in the order of their record keys, not of the key columns: numbers are sorted as text. */
+  private val named: Seq[Filter] = recordKeys.map(keys => In(MetaColumns.RecordKey, keys.toArray[Any])).toSeq
+
+  private[slice] val rowFilters: Seq[Filter]   = filters ++ named
+  private[slice] val mergeFilters: Seq[Filter] = keyFilters ++ named
+
+  /** Parquet skips pages by columns that are read: the record key may follow the requested ones. */
+  private[slice] val rowColumns = new DerivedColumns(config,
+    if (named.isEmpty || requested.fieldNames.contains(MetaColumns.RecordKey)) requested
+    else requested.add(MetaColumns.schema(MetaColumns.RecordKey)),
+    rowKey)
   private[slice] val mergeColumns = new DerivedColumns(config, schema, rowKey)
 
   /** Where the columns of [[schema]] are that a merge needs. */
@@ -88,9 +102,18 @@ final class SliceInput(
     buffer
   }
 
-  /** Passes on the versions that have one of the keys. */
+  /** Passes on the versions that have one of the keys and are needed. */
   private[slice] def adding(next: Version => Unit, keys: KeySpan): Version => Unit =
-    if (keys eq KeySpan.All) next else version => if (keys.has(layout.key(version.row))) next(version)
+    if (needed.isDefined) {
+      val some = needed.get
+      version => {
+        val key = layout.key(version.row)
+        if (some.contains(key) && keys.has(key)) next(version)
+      }
+    } else if (keys eq KeySpan.All) next
+    else version => if (keys.has(layout.key(version.row))) next(version)
+
+  private lazy val needed: Option[Set[UTF8String]] = recordKeys.map(_.map(UTF8String.fromString).toSet)
 
   /** Adds the deletes that the base file retains, which are older than what the logs have. */
   private[slice] def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
@@ -120,7 +143,7 @@ final class SliceInput(
   }
 
   private[slice] def open(part: SlicePart, buffer: VersionBuffer): OpenMerge = {
-    val reader = openBase(part, mergeColumns, keyFilters)
+    val reader = openBase(part, mergeColumns, mergeFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.map(_.footer), buffer, reader)
@@ -129,9 +152,11 @@ final class SliceInput(
   /** The same for a file that replaces the base file; in key order if that one is. */
   private[slice] def openReplaced(slice: FileSlice, buffer: VersionBuffer, writer: SliceWriter): OpenMerge = {
     def open(base: BaseFile) = SliceInput.missingNamed(config, base.path) {
-      new ReplacedRows(writer, base, compiled.layout, isChanged = slice.logs.nonEmpty, readsByKeys = mergeColumns.isEmpty,
-        options => new TableFileReader(storage, slice.partitionPath, base, mergeColumns,
-          options.copy(columns = visibility.columns(base.instant), missing = SliceInput.missing(config, base.path))))
+      new ReplacedRows(writer, base, compiled.layout, isChanged = slice.logs.nonEmpty,
+        readsByKeys = mergeColumns.isEmpty,
+        options =>
+          new TableFileReader(storage, slice.partitionPath, base, mergeColumns,
+            options.copy(columns = visibility.columns(base.instant), missing = SliceInput.missing(config, base.path))))
     }
     val replaced = slice.base.map(open)
     val merge = replaced match {

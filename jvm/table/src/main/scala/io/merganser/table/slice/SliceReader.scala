@@ -24,7 +24,7 @@ final class SliceReader(val input: SliceInput) extends Serializable {
 
   /** The base file's rows, not merged with the logs. */
   def baseRows(slice: FileSlice): SliceRows = {
-    val reader = openBase(SlicePart(slice), rowColumns, filters)
+    val reader = openBase(SlicePart(slice), rowColumns, rowFilters)
     opened(reader.map(_.rows()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -40,7 +40,7 @@ final class SliceReader(val input: SliceInput) extends Serializable {
     val layout                              = RowLayout(columns, MetaColumns.RecordKey, Nil, Nil)
     def needed(rows: Iterator[InternalRow]) = if (keeps == null) rows else rows.filter(row => keeps(layout.key(row)))
     if (slice.logs.isEmpty) {
-      val reader = openBase(SlicePart(slice), rowColumns, filters)
+      val reader = openBase(SlicePart(slice), rowColumns, rowFilters)
       val rows   = needed(reader.map(_.rows()).getOrElse(Iterator.empty))
       opened(if (reader.forall(_.footer.isSorted)) rows else SortedRows.byKey(rows, layout), reader.toSeq)
     } else {
@@ -57,7 +57,7 @@ final class SliceReader(val input: SliceInput) extends Serializable {
 
   /** The base file's rows with the columns of [[schema]], as a merge reads them. */
   def storedRows(slice: FileSlice): SliceRows = {
-    val reader = openBase(SlicePart(slice), mergeColumns, keyFilters)
+    val reader = openBase(SlicePart(slice), mergeColumns, mergeFilters)
     opened(reader.map(_.rows()).getOrElse(Iterator.empty), reader.toSeq)
   }
 

@@ -63,8 +63,9 @@ final class CopiedRowsSuite extends TableSuite {
     table.timeline.completed.map(_.requested).zipWithIndex.toMap
 
   for (mergeOnRead <- Seq(false, true); eventTime <- Seq(true, false); share <- Seq(0.0, 0.2))
-    test(s"the same rows, commit columns, changes and recent rows, merge on read $mergeOnRead, event time $eventTime, " +
-      s"share $share") {
+    test(
+      s"the same rows, commit columns, changes and recent rows, merge on read $mergeOnRead, event time $eventTime, " +
+        s"share $share") {
       for (i <- 0 until 5) withClue(s"seed ${Histories.seed + i}: ") {
         val random = new Random(Histories.seed + i)
         val tables = Seq("copied" -> 0L, "written" -> Long.MaxValue).map { case (name, from) =>

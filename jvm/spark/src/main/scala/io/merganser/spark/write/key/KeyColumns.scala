@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.functions.{coalesce, col, concat, lit, translate, when}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * How keys and paths are formatted as strings, where tables differ.
@@ -66,6 +67,18 @@ object KeyColumns {
         parts.reduce((a, b) => concat(a, lit(","), b))
       }
     when(absent, lit(null).cast(StringType)).otherwise(key)
+  }
+
+  /**
+   * The record key of a row, in each form that writers may have given it.
+   *
+   * @param values of the key columns, as strings; none is null
+   */
+  private[spark] def forms(config: TableConfig, values: Seq[String]): Seq[String] = {
+    val named = config.recordKeyFields.zip(values).map { case (field, value) =>
+      s"$field:${KeyStrings.part(UTF8String.fromString(value))}"
+    }.mkString(",")
+    if (values.size == 1) Seq(values.head, named) else Seq(named)
   }
 
   /** Whether a record key is the value of one column, without its name. */

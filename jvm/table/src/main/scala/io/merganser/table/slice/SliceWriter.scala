@@ -231,7 +231,8 @@ final case class SliceWriter(
 
   /**
    * Writes the live rows of slices to the base files of new groups, each filled up to the largest size with whole
-   * slices. Bytes of their base files are copied where no version changes them. Rows keep their commit metadata columns.
+   * slices. Bytes of their base files are copied where no version changes them. Rows keep their commit metadata
+   * columns.
    *
    * @param fileId id of the first group
    * @param reader of [[SliceWriter.rowSchema]]

@@ -3,7 +3,7 @@ package io.merganser.table
 import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, RecentRows}
+import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, BaseReadOptions, RecentRows}
 import io.merganser.table.change.{ChangeImages, ChangedRows, CommitWindow, GroupChange, GroupChanges, ImageReader}
 import io.merganser.table.commit._
 import io.merganser.table.explain.{CandidateGroup, GroupHistory, RecordHistory, ValueJson}
@@ -427,9 +427,10 @@ final class DirectTable(
       SortedMerge.forLog(batch, compiled.layout, fold), compiled.layout, token)
     else {
       val derived = new DerivedColumns(config, compiled.layout.schema, None)
-      val replaced = part.slice.flatMap(_.base).map(base =>
-        new ReplacedRows(writer(transaction), base, compiled.layout, isChanged = true, readsByKeys = true,
-          new TableFileReader(storage, part.partition, base, derived, _)))
+      val replaced = for (slice <- part.slice; base <- slice.base) yield {
+        val open = new TableFileReader(storage, part.partition, base, derived, _: BaseReadOptions)
+        new ReplacedRows(writer(transaction), slice, compiled.layout, isChanged = true, readsByKeys = true, open)
+      }
       try {
         val (rows, versions) =
           replaced.fold((Iterator.empty: Iterator[InternalRow], batch: VersionCursor))(_.sorted(batch))

@@ -69,8 +69,8 @@ private[slice] final class OpenBaseFile(
   private def replacedFile: Option[ReplacedFile] =
     for {
       footer <- replaced
-      base   <- previous.flatMap(_.base)
-      file   <- slices.replacedFile(base, footer)
+      slice  <- previous
+      file   <- slices.replacedFile(slice, footer)
     } yield file
 
   private def recentRows: Option[RecentRowBuffer] =

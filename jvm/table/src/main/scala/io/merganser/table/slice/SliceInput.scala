@@ -152,7 +152,7 @@ final class SliceInput(
   /** The same for a file that replaces the base file; in key order if that one is. */
   private[slice] def openReplaced(slice: FileSlice, buffer: VersionBuffer, writer: SliceWriter): OpenMerge = {
     def open(base: BaseFile) = SliceInput.missingNamed(config, base.path) {
-      new ReplacedRows(writer, base, compiled.layout, isChanged = slice.logs.nonEmpty,
+      new ReplacedRows(writer, slice, compiled.layout, isChanged = slice.logs.nonEmpty,
         readsByKeys = mergeColumns.isEmpty,
         options =>
           new TableFileReader(storage, slice.partitionPath, base, mergeColumns,

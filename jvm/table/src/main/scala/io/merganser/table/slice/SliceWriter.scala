@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.{DeleteCheck, RowLayout}
 import io.merganser.merge.buffer.{MergeCounts, MergeIterator}
 import io.merganser.table.base.{BaseFileFooter, BaseFileOptions, EventTimeColumn, EventTimes, ReplacedFile}
-import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
+import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{
   BlockPlanner,
   ChangeLogWriter,
@@ -125,19 +125,20 @@ final case class SliceWriter(
   }
 
   /**
-   * A base file whose bytes may be part of the file that replaces it. Where a table has versions of its columns, the
-   * values of stored ones may have another form.
+   * The base file of a slice, if its bytes may be part of the file that replaces it. Where a table has versions of its
+   * columns, the values of stored ones may have another form. Where the logs are large, little of the file stays, and
+   * their versions take memory, of which encoded columns take as much again as a row group.
    */
-  private[slice] def replacedFile(base: BaseFile, footer: BaseFileFooter): Option[ReplacedFile] =
-    if (history.isDefined) None
-    else ReplacedFile.of(storedIn.conf, storedIn.path(base.path), base.sizeBytes, footer, baseSchema, baseOptions)
+  private[slice] def replacedFile(slice: FileSlice, footer: BaseFileFooter): Option[ReplacedFile] =
+    slice.base.filter(base => history.isEmpty && slice.logs.map(_.sizeBytes).sum <= base.sizeBytes / 4).flatMap(base =>
+      ReplacedFile.of(storedIn.conf, storedIn.path(base.path), base.sizeBytes, footer, baseSchema, baseOptions))
 
   /**
    * The same where unchanged rows of the file are written by their keys alone, so that a merge need not read their
    * other columns: see [[TouchedRows]].
    */
-  def keptByKey(base: BaseFile, footer: BaseFileFooter): Option[ReplacedFile] =
-    if (config.storesKeys) replacedFile(base, footer) else None
+  private[slice] def keptByKey(slice: FileSlice, footer: BaseFileFooter): Option[ReplacedFile] =
+    if (config.storesKeys) replacedFile(slice, footer) else None
 
   /** The same writer, whose files and markers go nowhere: a dry run needs their sizes. */
   def discarding: SliceWriter = {
@@ -276,7 +277,7 @@ final case class SliceWriter(
 
   /** The base file of a slice if its row groups may be those of a larger file. */
   private def joinedFile(slice: FileSlice): Option[ReplacedFile] = slice.base.flatMap { base =>
-    replacedFile(base, BaseFileFooter.read(storedIn.conf, storedIn.path(base.path), base.sizeBytes))
+    replacedFile(slice, BaseFileFooter.read(storedIn.conf, storedIn.path(base.path), base.sizeBytes))
       .filter(_.fills(baseOptions.rowGroupBytes))
   }
 

@@ -4,7 +4,6 @@ package io.merganser.table.slice
 import io.merganser.merge.buffer.{SortedRows, VersionCursor}
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.table.base.{BaseFileFooter, BaseReadOptions, RecentRows, ReplacedFile}
-import io.merganser.table.file.BaseFile
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
@@ -14,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.io.Closeable
 
 /**
- * A base file that is merged with versions, into a file that replaces it.
+ * The base file of a slice, which is merged with versions into a file that replaces it.
  *
  * @param layout      of the rows
  * @param isChanged   whether there may be versions for the file
@@ -23,7 +22,7 @@ import java.io.Closeable
  */
 final class ReplacedRows(
     writer: SliceWriter,
-    base: BaseFile,
+    slice: FileSlice,
     layout: RowLayout,
     isChanged: Boolean,
     readsByKeys: Boolean,
@@ -43,10 +42,10 @@ final class ReplacedRows(
    * @param versions in key order
    */
   def sorted(versions: VersionCursor): (Iterator[InternalRow], VersionCursor) =
-    (if (readsByKeys) writer.keptByKey(base, footer) else None) match {
+    (if (readsByKeys) writer.keptByKey(slice, footer) else None) match {
       case Some(file) if file.groupCount > 1 || !isChanged =>
         val followed = new FollowedKeys(versions, layout)
-        val after    = RecentRows.after(footer, base.instant)
+        val after    = RecentRows.after(footer, slice.baseInstant)
         touched = new TouchedRows(file, after, followed, layout, group => open(file.readOptions(group)))
         (touched, followed)
       case _ =>

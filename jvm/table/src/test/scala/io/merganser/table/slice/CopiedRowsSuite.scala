@@ -72,7 +72,8 @@ final class CopiedRowsSuite extends TableSuite {
           create(s"$name$i", from, mergeOnRead, eventTime, share, bucketed = mergeOnRead) // new keys are in logs too
         }
         def requireEqual[T](of: DirectTable => T) = assert(of(tables.head) == of(tables.last))
-        val first = (0 until 2000).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
+        val count                                 = if (mergeOnRead) 6000 else 2000 // logs are small beside the files
+        val first = (0 until count).filter(_ % 3 > 0).map(n => change(n, random).copy(isDelete = false))
         tables.foreach(_.upsert(first))
         assert(rowGroupsOf(tables.head).map(_.size).max > 2)
         for (_ <- 0 until 5) {
@@ -89,6 +90,17 @@ final class CopiedRowsSuite extends TableSuite {
         requireEqual(_.imagesByCommit.map(_._2.map(_.toString).sorted))
       }
     }
+
+  test("a compaction of small logs copies row groups") {
+    val table          = create("compacted", 0L, mergeOnRead = true, eventTime = true, bucketed = true)
+    val (some, others) = (new Random(1), new Random(2))
+    table.upsert((0 until 20000).map(n => change(n, some).copy(isDelete = false)))
+    val before = rowGroupsOf(table)
+    val larger = new DirectTable(table.storage, bucketed = true, rowGroupBytes = 16000, copiesFromBytes = 0L)
+    table.upsert((100 until 140).map(n => change(n, others).copy(isDelete = false)))
+    larger.compact()
+    assert(before.forall(_.size > 3) && rowGroupsOf(table).map(_.size) == before.map(_.size))
+  }
 
   /** Slices of a partition: a new one begins where all others have logs. */
   private def withSlices(table: DirectTable, random: Random): Unit = {

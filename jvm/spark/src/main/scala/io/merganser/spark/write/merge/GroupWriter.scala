@@ -123,7 +123,7 @@ final class GroupWriter(
         groupWritten(files, known + MergeCounts(late = refused, tombstones = refused), merge, combines, preview)
       } finally preview.foreach(_.close())
     } else {
-      val base = group.slice.flatMap(_.base).map(replaced(group.partitionPath, _))
+      val base = for (slice <- group.slice; file <- slice.base) yield replaced(slice, file)
       try {
         val (rows, read) = base.fold((Iterator.empty: Iterator[InternalRow], versions))(_.sorted(versions))
         val merge        = phases.merge(group, rows, read, layout, fold, deletesOf(group, base).orNull)
@@ -219,10 +219,10 @@ final class GroupWriter(
       if (retained.isEmpty) None else Some(retained.versions(layout, group.partitionPath))
     }
 
-  private def replaced(partitionPath: String, base: BaseFile): ReplacedRows = {
+  private def replaced(slice: FileSlice, base: BaseFile): ReplacedRows = {
     val columnsOf = writer.history.map(_.columns(base.instant))
-    new ReplacedRows(writer, base, layout, isChanged = true, readsByKeys = previewing.isEmpty && columns.isEmpty,
-      options => new TableFileReader(stored, partitionPath, base, columns, options.copy(columns = columnsOf)))
+    new ReplacedRows(writer, slice, layout, isChanged = true, readsByKeys = previewing.isEmpty && columns.isEmpty,
+      options => new TableFileReader(stored, slice.partitionPath, base, columns, options.copy(columns = columnsOf)))
   }
 }
 

@@ -21,7 +21,7 @@ KEYS = {
     "long": ("id", {}, "n AS id"),
     "int": ("id", {}, "cast(n AS int) AS id"),
     "string": ("id", {}, "concat('k', n) AS id"),
-    "text of any kind": ("id", {}, "IF(n % 2 = 0, concat('a,b:', n, 'ü'), concat('id:', n)) AS id"),
+    "string with separators": ("id", {}, "IF(n % 2 = 0, concat('a,b:', n, 'ü'), concat('id:', n)) AS id"),
     "named": ("id", {GENERATOR: "COMPLEX"}, "n AS id"),
     "two columns": ("id,place", {GENERATOR: "COMPLEX"}, "n AS id; IF(n % 3 = 0, '', concat('p', n % 7)) AS place"),
     "date": ("id", {}, "date_add(date'1970-01-01', cast(n AS int)) AS id"),
@@ -47,7 +47,7 @@ def rows(spark: SparkSession, numbers: str, key: str, ts: int) -> DataFrame:
 
 
 def made(spark: SparkSession, path: Path, kind: str, options: dict[str, str]) -> None:
-    """A table of even numbers, and an upsert of some, with deletes, late rows and new keys."""
+    """A table of even numbers, and an upsert of some, with deletes, late-arriving rows and new keys."""
     columns, more, key = KEYS[kind]
     options = {KEY: columns, ORDERING: "ts", **PAGES, **more, **options}
     loaded = rows(spark, f"n < {ROWS} AND n % 2 = 0", key, 10).drop("_hoodie_is_deleted")

@@ -180,8 +180,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
     else {
       val newest =
         if (runs == null) {
-          val versions = new Array[Version](table.size)
-          for (entry <- versions.indices) versions(entry) = table.record(entry)
+          val versions = Array.tabulate(table.size)(table.record)
           java.util.Arrays.sort(versions, VersionBuffer.byKey(layout))
           versions.iterator
         } else {

@@ -42,7 +42,7 @@ final class SliceInput(
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
-  /** Rows are in the order of their record keys, not of the key columns: numbers are sorted as text. */
+  /** Rows are in the order of their record keys, not of the key columns: numbers are sorted as strings. */
   private val named: Seq[Filter] = recordKeys.map(keys => In(MetaColumns.RecordKey, keys.toArray[Any])).toSeq
 
   private[slice] val rowFilters: Seq[Filter]   = filters ++ named
@@ -103,17 +103,17 @@ final class SliceInput(
   }
 
   /** Passes on the versions that have one of the keys and are needed. */
-  private[slice] def adding(next: Version => Unit, keys: KeySpan): Version => Unit =
-    if (needed.isDefined) {
-      val some = needed.get
-      version => {
-        val key = layout.key(version.row)
-        if (some.contains(key) && keys.has(key)) next(version)
-      }
-    } else if (keys eq KeySpan.All) next
-    else version => if (keys.has(layout.key(version.row))) next(version)
+  private[slice] def adding(next: Version => Unit, keys: KeySpan): Version => Unit = {
+    val some = needed
+    if ((some eq null) && (keys eq KeySpan.All)) next
+    else version => {
+      val key = layout.key(version.row)
+      if (((some eq null) || some.contains(key)) && keys.has(key)) next(version)
+    }
+  }
 
-  private lazy val needed: Option[Set[UTF8String]] = recordKeys.map(_.map(UTF8String.fromString).toSet)
+  /** The keys of the versions that are needed; null for all. */
+  private lazy val needed: Set[UTF8String] = recordKeys.map(_.map(UTF8String.fromString).toSet).orNull
 
   /** Adds the deletes that the base file retains, which are older than what the logs have. */
   private[slice] def retain(slice: FileSlice, buffer: VersionBuffer, keys: UTF8String => Boolean = _ => true): Unit = {
